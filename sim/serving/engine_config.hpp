@@ -1,0 +1,58 @@
+// Engine flags, resolved: every field has the value the engine would run with. Names are vLLM's where vLLM has one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+
+namespace ridgeline {
+
+/// Speculative decoding as asked for.
+struct SpeculationConfig {
+  std::string method;                ///< ngram, eagle, draft_model, medusa
+  int num_speculative_tokens = 0;
+  std::vector<double> acceptance;    ///< conditional acceptance per draft position, cyclic last
+  std::vector<int> accepted;         ///< fixed accepted counts per verify step, cyclic (scheduler tests)
+};
+
+/// Resolved engine configuration of one pool.
+struct EngineConfig {
+  std::string profile;    ///< vllm-main-2026, vllm-0.11, …
+  std::string scheduler;  ///< registry name: vllm_v1, …
+
+  std::int64_t block_size = 16;           ///< tokens a KV block
+  std::int64_t num_gpu_blocks = 0;        ///< as vLLM counts them, null block included
+  std::int64_t max_num_seqs = 256;
+  std::int64_t max_num_batched_tokens = 8192;
+  std::int64_t max_model_len = 0;
+  bool enable_prefix_caching = true;
+  bool enable_chunked_prefill = true;
+  std::int64_t long_prefill_token_threshold = 0;
+  std::string scheduling_policy = "fcfs";  ///< fcfs or priority
+  bool async_scheduling = true;
+  bool scheduler_reserve_full_isl = true;  ///< admission gate: the whole known sequence must fit in free blocks
+  double watermark = 0.0;                  ///< fraction of blocks kept free at admission
+  bool prepend_unhashed_free_blocks = true;///< since 2026-06-16; before, everything was appended
+  bool chunked_off_skips = false;          ///< chunking off: a prompt over the budget is skipped (0.11), not a stop
+  bool lookahead_at_admission = true;
+  bool pads_new_decodes = true;
+  std::vector<std::int64_t> kv_groups;     ///< per group 0 = full attention or a window in tokens; empty = one full group
+  std::int64_t attention_window = 0;       ///< of the model's sliding layers, for BatchShape::decode_context_in_window; 0 = none
+  std::optional<SpeculationConfig> speculation;
+  std::uint64_t seed = 0;                  ///< for acceptance draws; streams are keyed per replica
+
+  // Other engines' flags (SGLang, TensorRT-LLM, …), used by their schedulers only.
+  std::int64_t chunked_prefill_size = 8192;
+  std::int64_t max_prefill_tokens = 16384;
+  std::string schedule_policy = "fcfs";
+  double schedule_conservativeness = 1.0;
+  bool enable_mixed_chunk = false;
+  std::string capacity_policy = "guaranteed_no_evict";
+  std::int64_t chunk_unit = 64;
+  std::string chunk_policy = "fcfs";
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,50 @@
+// Facts: plain records of what happened. Observers listen and never act on the simulation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/base/id.hpp"
+#include "sim/cost/price.hpp"
+#include "sim/serving/request.hpp"
+#include "sim/serving/scheduler.hpp"
+
+namespace ridgeline {
+
+/// A completed engine step.
+struct StepDone {
+  PoolId pool;
+  ReplicaId replica;
+  std::int64_t step = 0;  ///< counts from 1 per replica
+  Time start;
+  Time end;
+  const StepPlan* plan = nullptr;    ///< valid during the call
+  const StepPrice* price = nullptr;  ///< valid during the call
+  SchedulerLoad load;                ///< after outputs were applied and finished requests left
+  const std::vector<StepRow>* rows = nullptr;  ///< null unless a step log was asked for
+};
+
+/// Chunks emitted together: `sequences` gaps of length `gap`, `tokens` tokens.
+struct ChunksEmitted {
+  PoolId pool;
+  Time now;
+  Duration gap;
+  std::int64_t sequences = 0;
+  std::int64_t tokens = 0;
+};
+
+/// Listens to facts. Default: ignores them.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void arrived(const Request& /*request*/, Time /*now*/) {}
+  virtual void routed(const Request& /*request*/, Time /*now*/) {}
+  virtual void admitted(const Request& /*request*/, Tokens /*cached*/, Time /*now*/) {}
+  virtual void preempted(const Request& /*request*/, Time /*now*/) {}
+  virtual void first_token(const Request& /*request*/, Time /*now*/) {}
+  virtual void chunks(const ChunksEmitted& /*fact*/) {}
+  virtual void step_done(const StepDone& /*fact*/) {}
+  virtual void finished(const Request& /*request*/, Time /*now*/) {}
+};
+
+}  // namespace ridgeline

@@ -1,0 +1,81 @@
+// The seam between an engine's scheduling policy and the replica that charges time for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cost/batch_shape.hpp"
+#include "sim/serving/request.hpp"
+
+namespace ridgeline {
+
+/// A step as the scheduler planned it.
+struct StepPlan {
+  BatchShape batch;
+  Bytes host_link_in;   ///< KV swapped or fetched in over the host link before the step
+  Bytes host_link_out;  ///< KV swapped or offloaded out
+  void clear() { batch.clear(), host_link_in = host_link_out = Bytes{}; }
+};
+
+/// What the replica hears while a scheduler plans and applies steps. Calls are O(changes), never per decoded token.
+class SchedulerListener {
+ public:
+  virtual ~SchedulerListener() = default;
+  virtual void admitted(Request& request, Tokens cached) = 0;  ///< first admission or resume
+  virtual void preempted(Request& request) = 0;
+  /// The first output token (TTFT); the replica stamps the time.
+  virtual void first_token(Request& request) = 0;
+  /// `sequences` sequences emitted one chunk each now, their previous chunk was emitted at `previous`;
+  /// `tokens` is the sum over them.
+  virtual void chunks(std::int64_t sequences, std::int64_t tokens, Time previous) = 0;
+  /// All output tokens are delivered; the scheduler forgets the request in this call.
+  virtual void finished(Request& request) = 0;
+};
+
+/// State that routers and logs see.
+struct SchedulerLoad {
+  std::int64_t running = 0;
+  std::int64_t waiting = 0;
+  std::int64_t total_blocks = 0;  ///< usable blocks (vLLM: null block excluded)
+  std::int64_t free_blocks = 0;   ///< blocks that no running request references
+};
+
+/// One row of the step log.
+struct StepRow {
+  enum class Kind : std::uint8_t { prefill, decode, preempted };
+  std::int64_t request = 0;  ///< workload row
+  Kind kind = Kind::decode;
+  Tokens scheduled;
+  Tokens computed;  ///< after the step, rejected drafts taken back; 0 when preempted
+  Tokens output;    ///< output tokens after the step
+};
+
+/// An engine's scheduler with its KV bookkeeping: which tokens of which requests the next step computes.
+///
+/// Protocol: the replica calls `plan`; a true answer is a step in flight, whose outputs it hands back with `complete`, oldest first.
+/// Engines that schedule ahead (async) allow `steps_in_flight()` > 1 and see `plan` again before the previous `complete`.
+class Scheduler {
+ public:
+  virtual ~Scheduler() = default;
+
+  /// Throws ConfigError when the request can never be served (longer than max_model_len or the whole KV pool).
+  virtual void add(Request& request, Time now) = 0;
+
+  /// Forms the next step into `plan` (already cleared). False: nothing can run until something arrives or completes.
+  virtual bool plan(Time now, StepPlan& plan, SchedulerListener& listener) = 0;
+
+  /// The oldest step in flight has ended: apply its sampled tokens, let finished requests leave.
+  virtual void complete(Time now, SchedulerListener& listener) = 0;
+
+  [[nodiscard]] virtual SchedulerLoad load() const = 0;
+
+  [[nodiscard]] virtual int steps_in_flight() const { return 1; }
+
+  /// Rows of the step just completed, in batch order, preempted rows where the engine would list them. Costs O(batch);
+  /// only called when a step log was asked for with `keep_rows`.
+  virtual void keep_rows(bool keep) = 0;
+  [[nodiscard]] virtual const std::vector<StepRow>& rows() const = 0;
+};
+
+}  // namespace ridgeline
