@@ -20,6 +20,7 @@ struct StepDone {
   Time end;
   const StepPlan* plan = nullptr;    ///< valid during the call
   const StepPrice* price = nullptr;  ///< valid during the call
+  SchedulerLoad planned;             ///< right after the step was planned, its blocks taken
   SchedulerLoad load;                ///< after outputs were applied and finished requests left
   const std::vector<StepRow>* rows = nullptr;  ///< null unless a step log was asked for
 };

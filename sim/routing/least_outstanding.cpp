@@ -1,0 +1,26 @@
+#include "sim/routing/builtin.hpp"
+#include "sim/routing/min_tree.hpp"
+
+namespace ridgeline {
+namespace {
+
+class LeastOutstanding final : public Router {
+ public:
+  explicit LeastOutstanding(std::size_t replicas) : tree_(replicas) {}
+  ReplicaId choose(const Request&) override { return ReplicaId{tree_.least()}; }
+  void changed(ReplicaId replica, std::int64_t outstanding, const SchedulerLoad&) override {
+    tree_.update(replica.value(), outstanding);
+  }
+  [[nodiscard]] bool wants_changes() const override { return true; }
+
+ private:
+  MinTree tree_;
+};
+
+}  // namespace
+
+std::unique_ptr<Router> make_least_outstanding(std::size_t replicas, std::uint64_t) {
+  return std::make_unique<LeastOutstanding>(replicas);
+}
+
+}  // namespace ridgeline
