@@ -2,37 +2,45 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "sim/base/units.hpp"
+#include "sim/cost/composed_step_cost.hpp"
 
 namespace ridgeline {
 
-/// CPU time of one engine step: scheduling, input preparation, sampling, detokenising.
-struct HostOverhead {
-  Duration fixed;         ///< a step
-  Duration per_sequence;  ///< and scheduled sequence
-  bool overlapped = true; ///< runs beside the GPU: step = max(host, gpu); otherwise host + gpu
+/// How the default token budget and batch limit follow the GPU.
+enum class BudgetRule : std::uint8_t {
+  vllm_v1,          ///< 8192 tokens and 1024 sequences from 70 GiB (A100 excepted), else 2048 and 256
+  vllm_v1_big_tier, ///< the same, and 16384 tokens from 160 GiB
+  vllm_v0,          ///< max_model_len without chunking, 512 with; 256 sequences
+  sglang,           ///< chunk by memory class, 16384 prefill tokens; batch limit from the pool
+  fixed,            ///< `max_num_batched_tokens` and `max_num_seqs` of the row
 };
 
-/// Flags of one profile. An option not in `options` is refused for it: nothing is silently ignored.
+/// One profile. An option not in `options` is refused for it: nothing is silently ignored.
 struct EngineProfile {
   std::string name;
+  std::vector<std::string> aliases;
   std::string description;
-  std::string scheduler;                ///< registry name in sim/scheduling
-  std::vector<std::string> options;     ///< keys of `engine:` it understands beside the common ones
+  std::string scheduler;             ///< registry name in sim/scheduling
+  std::vector<std::string> options;  ///< keys of `engine:` it understands beside the common ones
+  HostOverhead host;
+  BudgetRule budget = BudgetRule::fixed;
+  std::int64_t max_num_batched_tokens = 0;  ///< of BudgetRule::fixed; 0 = the engine has no token budget
+  std::int64_t max_num_seqs = 0;            ///< of BudgetRule::fixed
   std::int64_t block_size = 16;
   double gpu_memory_utilization = 0.9;
-  bool big_gpu_tier = false;            ///< 16,384 batched tokens at >= 160 GiB (vLLM since 2026-08-11)
+  double watermark = 0.0;
   bool enable_prefix_caching = false;
   bool enable_chunked_prefill = false;
   bool async_scheduling = false;
-  bool scheduler_reserve_full_isl = false;
-  double watermark = 0.0;
-  HostOverhead host;
+  bool reserve_full_isl = false;            ///< admission gate on the whole known sequence
+  bool prepend_unhashed_free_blocks = false;
+  bool chunked_off_skips = false;
+  bool lookahead_at_admission = false;
+  bool pads_new_decodes = false;
 };
 
 /// All profiles, in the order `ridgeline list engines` prints them.

@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "hardware/calibration.hpp"
 #include "hardware/gpu.hpp"
 #include "hardware/node.hpp"
 #include "models/memory_budget.hpp"
 #include "models/model_spec.hpp"
 #include "models/precision.hpp"
-#include "scenarios/load/engine_profiles.hpp"
+#include "models/shard.hpp"
 #include "sim/base/config.hpp"
 #include "sim/base/units.hpp"
+#include "sim/cost/composed_step_cost.hpp"
 #include "sim/serving/engine_config.hpp"
 #include "workloads/workload.hpp"
 
@@ -33,12 +33,6 @@ struct CostConfig {
   std::string table_file;  ///< of `table`
 };
 
-/// How one replica's model is laid over GPUs. Pipeline, data and expert parallelism are refused by name on load.
-struct ParallelLayout {
-  int tensor_parallel_size = 1;
-  [[nodiscard]] int gpus() const { return tensor_parallel_size; }
-};
-
 /// Identical replicas behind the router.
 struct Pool {
   std::string name;
@@ -46,15 +40,16 @@ struct Pool {
 
   /// Absent only where nothing needs them: `cost: {model: constant}` with `num_gpu_blocks_override`.
   std::optional<GpuSpec> gpu;
-  std::optional<ModelSpec> model;
-  std::optional<NodeSpec> node;        ///< the GPU's usual node unless the scenario names one
-  std::optional<Calibration> calibration;
+  std::optional<ModelSpec> model;      ///< quantised as the engine was asked to
+  std::optional<NodeType> node;        ///< the GPU's usual node unless the scenario names one
+  std::string calibration = "auto";    ///< by GPU, or the path of a calibration file
 
-  Precision precision;
-  ParallelLayout layout;
+  int tensor_parallel_size = 1;        ///< pipeline, data and expert parallelism are refused by name on load
+  KvFormat kv;
   EngineConfig engine;                 ///< resolved, `num_gpu_blocks` included
   HostOverhead host;                   ///< CPU time a step, by engine profile or given
-  bool cuda_graphs = true;             ///< false: `enforce_eager`
+  bool enforce_eager = false;          ///< true: no CUDA graphs
+  std::vector<std::int64_t> cudagraph_capture_sizes;  ///< ascending; empty when eager
 
   double gpu_memory_utilization = 0.0;
   std::optional<std::int64_t> num_gpu_blocks_override;
@@ -64,12 +59,8 @@ struct Pool {
 
   std::optional<DollarsPerHour> price_per_gpu_hour;
 
-  [[nodiscard]] int gpus() const { return replicas * layout.gpus(); }
-};
-
-struct RouterConfig {
-  std::string policy = "round-robin";
-  Config options;  ///< the whole `router:` map, for the policy's own keys
+  [[nodiscard]] Shard shard() const { return {.tensor_parallel_size = tensor_parallel_size}; }
+  [[nodiscard]] int gpus() const { return replicas * tensor_parallel_size; }
 };
 
 /// Service-level objective. A metric without a limit is not judged.
@@ -88,7 +79,7 @@ struct Scenario {
   std::string name;
   std::uint64_t seed = 0;
   std::vector<Pool> fleet;
-  RouterConfig router;
+  std::string router;                           ///< registry name in sim/routing
   WorkloadConfig workload;
   std::optional<std::int64_t> max_concurrency;  ///< the client keeps at most this many requests in flight
   CostConfig cost;
