@@ -3,7 +3,7 @@ add_library(ridgeline_settings INTERFACE)
 target_include_directories(ridgeline_settings INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(ridgeline_settings INTERFACE cxx_std_20)
 target_compile_options(ridgeline_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wno-missing-field-initializers
   $<$<BOOL:${RIDGELINE_WERROR}>:-Werror>)
 # GCC 12 sees uninitialised members in aggregates that are thrown (GCC bug 105562 and kin).
 target_compile_options(ridgeline_settings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)

@@ -20,7 +20,10 @@ void Distribution::add(Duration value, std::int64_t weight) {
   const double x = static_cast<double>(v);
   const double w = static_cast<double>(weight);
   sum_ += x * w;
-  sum_of_squares_ += x * x * w;
+  // Welford's update: no cancellation when the spread is far below the mean.
+  const double delta = x - running_mean_;
+  running_mean_ += delta * w / static_cast<double>(count_);
+  squared_deviations_ += w * delta * (x - running_mean_);
   dirty_ = true;
   if (!buckets_.empty()) {
     buckets_[bucket_of(v)] += weight;
@@ -39,7 +42,7 @@ void Distribution::add(Duration value, std::int64_t weight) {
 // Values below 2^mantissa_bits have a bucket each; above, the leading one bit and the ten bits behind it name the bucket.
 std::size_t Distribution::bucket_of(std::int64_t picoseconds) {
   const auto v = static_cast<std::uint64_t>(picoseconds);
-  const int width = std::bit_width(v);
+  const auto width = static_cast<int>(std::bit_width(v));
   if (width <= mantissa_bits) return v;
   const int shift = width - mantissa_bits - 1;
   return (static_cast<std::size_t>(shift + 1) << mantissa_bits) + ((v >> shift) & ((1U << mantissa_bits) - 1));
@@ -100,10 +103,9 @@ Summary Distribution::summary() const {
   Summary summary;
   if (count_ == 0) return summary;
   const double n = static_cast<double>(count_);
-  const double mean = sum_ / n;
   summary.count = count_;
-  summary.mean = mean * 1e-9;
-  summary.std = std::sqrt(std::max(0.0, sum_of_squares_ / n - mean * mean)) * 1e-9;
+  summary.mean = sum_ / n * 1e-9;
+  summary.std = std::sqrt(squared_deviations_ / n) * 1e-9;
   summary.min = Duration{min_}.milliseconds();
   summary.max = Duration{max_}.milliseconds();
   summary.p50 = summary.median = percentile(50).milliseconds();

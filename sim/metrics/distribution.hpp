@@ -52,7 +52,8 @@ class Distribution {
   std::vector<std::int64_t> buckets_;
   std::int64_t count_ = 0;
   double sum_ = 0;
-  double sum_of_squares_ = 0;
+  double running_mean_ = 0;
+  double squared_deviations_ = 0;
   std::int64_t min_ = 0;
   std::int64_t max_ = 0;
 };
