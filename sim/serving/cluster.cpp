@@ -12,7 +12,9 @@ Cluster::Cluster(EventQueue& queue, RequestSource& source, ClientSetup client, s
 
 void Cluster::add_replica(ReplicaSetup setup, std::unique_ptr<Scheduler> scheduler, std::shared_ptr<StepCost> cost) {
   if (setup.id.value() != replicas_.size()) throw InternalError("replica ids must count up from 0");
-  replicas_.push_back(std::make_unique<Replica>(std::move(setup), queue_, std::move(scheduler), std::move(cost), observers_, *this));
+  ReplicaOwner& owner = *this;
+  replicas_.push_back(
+      std::make_unique<Replica>(std::move(setup), queue_, std::move(scheduler), std::move(cost), observers_, owner));
   outstanding_.push_back(0);
 }
 
