@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/base/rng.hpp"
 #include "sim/base/units.hpp"
 
 namespace ridgeline {
@@ -18,6 +19,11 @@ struct ContentRun {
 };
 /// Runs from the prompt's start; tokens beyond the last run are unique to the request.
 using Content = std::vector<ContentRun>;
+
+/// The content stream that the output tokens of workload row `row` are: a later prompt may quote them.
+constexpr std::uint64_t output_stream(std::int64_t row) {
+  return combine64(hash64("outputs"), static_cast<std::uint64_t>(row));
+}
 
 /// What a client asks for.
 struct RequestSpec {
