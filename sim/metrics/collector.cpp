@@ -156,7 +156,8 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
 
   const double gpu_hours = wall / 3600.0 * static_cast<double>(metrics.facts.gpus);
   metrics.cost = Dollars{metrics.facts.price.count() * gpu_hours};
-  const double watts = metrics.facts.idle_power.count() * (1.0 - metrics.busy) + metrics.facts.busy_power.count() * metrics.busy;
+  double watts = 0;  // of one GPU, averaged over the run
+  for (std::size_t i = 0; i < cause_count; ++i) watts += metrics.facts.power[i].count() * metrics.time_by_cause[i];
   metrics.energy = Joules{watts * wall * static_cast<double>(metrics.facts.gpus)};
   return metrics;
 }

@@ -30,8 +30,7 @@ struct PoolFacts {
   FlopsPerSecond peak_compute;         ///< one GPU, dense, at the model's math type; 0 = unknown (constant cost)
   BytesPerSecond peak_bandwidth;       ///< one GPU
   DollarsPerHour price;                ///< one GPU
-  Watts idle_power;                    ///< one GPU
-  Watts busy_power;                    ///< one GPU at full use
+  std::array<Watts, cause_count> power{};  ///< one GPU's draw while that cause rules, idle included; 0 = unknown
 };
 
 /// Figures of one pool, or of the whole fleet (sums, and means weighted by replica time).
