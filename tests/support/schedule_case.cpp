@@ -9,7 +9,6 @@
 #include <stdexcept>
 
 #include "sim/scheduling/builtin.hpp"
-#include "sim/serving/kv_content.hpp"
 
 namespace ridgeline::test {
 
@@ -63,6 +62,21 @@ SpeculationConfig read_speculation(const nlohmann::json& json) {
   speculation.num_speculative_tokens = json.at("num_speculative_tokens").get<int>();
   if (json.contains("accepted")) speculation.accepted = json.at("accepted").get<std::vector<int>>();
   return speculation;
+}
+
+/// `X:12 out3:8`: the prompt starts with the first 12 tokens of X, then the first 8 of request 3's outputs.
+Content read_content(const std::string& text) {
+  Content content;
+  std::istringstream in(text);
+  for (std::string piece; in >> piece;) {
+    const auto colon = piece.rfind(':');
+    const std::string name = piece.substr(0, colon);
+    const bool outputs = name.rfind("out", 0) == 0;
+    content.push_back({.stream = outputs ? output_stream(std::stoll(name.substr(3))) : hash64(name),
+                       .offset = Tokens{0},
+                       .length = Tokens{std::stoll(piece.substr(colon + 1))}});
+  }
+  return content;
 }
 
 void use_profile(EngineConfig& engine, const std::string& profile) {
@@ -129,7 +143,7 @@ std::vector<RequestSpec> read_requests(const std::filesystem::path& file) {
     spec.output = spec.max_tokens = Tokens{std::stoll(field("output_tokens"))};
     if (!field("priority").empty()) spec.priority = std::stoi(field("priority"));
     if (!field("max_tokens").empty()) spec.max_tokens = Tokens{std::stoll(field("max_tokens"))};
-    if (!field("prefix").empty()) spec.content = std::make_shared<Content>(parse_content(field("prefix")));
+    if (!field("prefix").empty()) spec.content = std::make_shared<Content>(read_content(field("prefix")));
     if (!field("accepted").empty()) {
       std::istringstream in(field("accepted"));
       std::vector<int> accepted;
