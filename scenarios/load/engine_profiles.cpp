@@ -15,7 +15,7 @@ HostOverhead host(std::int64_t fixed_us, std::int64_t per_sequence_us, bool over
 
 const std::vector<std::string> vllm_v1_options{
     "max_num_batched_tokens", "enable_prefix_caching", "enable_chunked_prefill", "long_prefill_token_threshold",
-    "scheduling_policy",      "async_scheduling",      "kv_groups",              "speculation"};
+    "scheduling_policy",      "async_scheduling",      "kv_groups",              "speculative_config"};
 
 std::vector<std::string> with(std::vector<std::string> base, const std::vector<std::string>& more) {
   base.insert(base.end(), more.begin(), more.end());

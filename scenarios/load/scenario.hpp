@@ -81,7 +81,6 @@ struct Scenario {
   std::vector<Pool> fleet;
   std::string router;                           ///< registry name in sim/routing
   WorkloadConfig workload;
-  std::optional<std::int64_t> max_concurrency;  ///< the client keeps at most this many requests in flight
   CostConfig cost;
   Slo slo;
 

@@ -25,6 +25,7 @@ class Diagnostics {
   void add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
   [[nodiscard]] bool empty() const { return list_.empty(); }
   [[nodiscard]] std::size_t size() const { return list_.size(); }
+  [[nodiscard]] const std::vector<Diagnostic>& list() const { return list_; }
   /// Throws one ConfigError with everything gathered.
   void throw_if_any() const {
     if (!list_.empty()) throw ConfigError(list_);

@@ -1,0 +1,271 @@
+#include "scenarios/load/resolve_engine.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "models/precision.hpp"
+#include "scenarios/load/reading.hpp"
+
+namespace ridgeline {
+
+namespace {
+
+// Keys of vLLM that a reader may well try: refused by name, with the value that means "not used".
+struct Unsimulated {
+  std::string_view key;
+  std::string_view neutral;
+  std::string_view why;
+};
+constexpr Unsimulated unsimulated[] = {
+    {"pipeline_parallel_size", "1", "pipeline parallelism is not simulated in this version"},
+    {"data_parallel_size", "1", "data parallelism inside an engine is not simulated in this version; use `replicas`"},
+    {"decode_context_parallel_size", "1", "decode context parallelism is not simulated in this version"},
+    {"prefill_context_parallel_size", "1", "prefill context parallelism is not simulated in this version"},
+    {"enable_expert_parallel", "false", "expert parallelism is not simulated in this version"},
+    {"swap_space", "0", "swapping KV to the host is not simulated in this version"},
+    {"cpu_offload_gb", "0", "offloading weights to the host is not simulated in this version"},
+    {"enable_lora", "false", "LoRA adapters are not simulated in this version"},
+    {"max_num_partial_prefills", "1", "vLLM V1 never supported it"},
+};
+
+void refuse_unsimulated(MapReader& reader) {
+  for (const Unsimulated& row : unsimulated) {
+    const std::optional<Config> node = reader.child(row.key);
+    if (!node || node->is_null()) continue;
+    if (node->is_scalar() && node->scalar() == row.neutral) continue;
+    reader.mistake(row.key, fmt::format("{}; expected {}", row.why, row.neutral));
+  }
+  if (reader.child("num_speculative_tokens")) {
+    reader.mistake("num_speculative_tokens", "belongs into `speculative_config: {method: …, num_speculative_tokens: …}`");
+  }
+}
+
+// Options some other profile has and this one has not.
+void refuse_foreign_options(MapReader& reader, const EngineProfile& profile) {
+  std::vector<std::string> foreign;
+  for (const EngineProfile& row : engine_profiles()) {
+    for (const std::string& option : row.options) {
+      const bool ours = std::find(profile.options.begin(), profile.options.end(), option) != profile.options.end();
+      if (!ours && std::find(foreign.begin(), foreign.end(), option) == foreign.end()) foreign.push_back(option);
+    }
+  }
+  for (const std::string& option : foreign) {
+    if (!reader.child(option)) continue;
+    std::string owners;
+    for (const EngineProfile& row : engine_profiles()) {
+      if (std::find(row.options.begin(), row.options.end(), option) == row.options.end()) continue;
+      owners += (owners.empty() ? "`" : ", `") + row.name + "`";
+    }
+    reader.mistake(option, fmt::format("engine `{}` has no such option; {} have it", profile.name, owners));
+  }
+}
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const EngineProfile& row : engine_profiles()) names.push_back(row.name);
+  return names;
+}
+
+std::optional<HostOverhead> read_host_overhead(MapReader& reader, const EngineProfile& profile) {
+  const std::optional<Config> node = reader.child("host_overhead");
+  if (!node || node->is_null()) return std::nullopt;
+  MapReader map(*node, reader.errors());
+  HostOverhead host;
+  host.per_step = map.get<Duration>("per_step", profile.host.per_step, non_negative);
+  host.per_sequence = map.get<Duration>("per_sequence", profile.host.per_sequence, non_negative);
+  host.overlapped = map.get<bool>("overlapped", profile.host.overlapped);
+  map.done();
+  return host;
+}
+
+std::optional<SpeculationConfig> read_speculation(MapReader& reader) {
+  const std::optional<Config> node = reader.child("speculative_config");
+  if (!node || node->is_null()) return std::nullopt;
+  MapReader map(*node, reader.errors());
+  SpeculationConfig speculation;
+  speculation.method = map.choice("method", "", {"ngram", "eagle", "draft_model"});
+  if (!map.has("method")) map.mistake("method", "is missing; expected ngram, eagle or draft_model");
+  speculation.num_speculative_tokens = map.require<int>("num_speculative_tokens", {1, 64});
+  speculation.acceptance = map.list<double>("acceptance", fraction);
+  for (const std::int64_t count : map.list<std::int64_t>("accepted", {0, 64})) {
+    speculation.accepted.push_back(static_cast<int>(count));
+  }
+  if (speculation.acceptance.empty() == speculation.accepted.empty()) {
+    map.mistake("acceptance", "give either `acceptance` (a probability per draft position) or `accepted` (fixed counts)");
+  }
+  map.done();
+  return speculation;
+}
+
+std::vector<std::int64_t> read_kv_groups(MapReader& reader) {
+  std::vector<std::int64_t> groups;
+  const std::optional<Config> node = reader.child("kv_groups");
+  if (!node || node->is_null()) return groups;
+  if (!node->is_sequence()) {
+    reader.mistake("kv_groups", "expected a list with null (full attention) or a window in tokens per group");
+    return groups;
+  }
+  for (std::size_t i = 0; i < node->size(); ++i) {
+    const Config item = node->at(i);
+    groups.push_back(item.is_null() ? 0 : read_value<std::int64_t>(item, reader.errors(), non_negative).value_or(0));
+  }
+  return groups;
+}
+
+// Flags whose default is a plain value, the profile's or the engine's own.
+void read_flags(MapReader& reader, const EngineProfile& profile, EngineConfig& config) {
+  const auto has = [&](std::string_view option) {
+    return std::find(profile.options.begin(), profile.options.end(), option) != profile.options.end();
+  };
+  const auto flag = [&](std::string_view key, bool fallback) { return has(key) ? reader.get<bool>(key, fallback) : fallback; };
+  config.enable_prefix_caching = flag("enable_prefix_caching", profile.enable_prefix_caching);
+  config.enable_chunked_prefill = flag("enable_chunked_prefill", profile.enable_chunked_prefill);
+  config.async_scheduling = flag("async_scheduling", profile.async_scheduling);
+  config.scheduler_reserve_full_isl = flag("scheduler_reserve_full_isl", profile.reserve_full_isl);
+  config.enable_mixed_chunk = flag("enable_mixed_chunk", false);
+  config.watermark = has("watermark") ? reader.get<double>("watermark", profile.watermark, {0.0, 0.99}) : profile.watermark;
+  config.prepend_unhashed_free_blocks = profile.prepend_unhashed_free_blocks;
+  config.chunked_off_skips = profile.chunked_off_skips;
+  config.lookahead_at_admission = profile.lookahead_at_admission;
+  config.pads_new_decodes = profile.pads_new_decodes;
+  if (has("long_prefill_token_threshold")) {
+    config.long_prefill_token_threshold = reader.get<Tokens>("long_prefill_token_threshold", Tokens{0}, non_negative).count();
+  }
+  if (has("scheduling_policy")) config.scheduling_policy = reader.choice("scheduling_policy", "fcfs", {"fcfs", "priority"});
+  if (has("kv_groups")) config.kv_groups = read_kv_groups(reader);
+  if (has("speculative_config")) config.speculation = read_speculation(reader);
+  if (has("max_prefill_tokens")) {
+    config.max_prefill_tokens = reader.get<Tokens>("max_prefill_tokens", Tokens{16384}, at_least_one).count();
+  }
+  if (has("schedule_policy")) {
+    config.schedule_policy = reader.choice("schedule_policy", "fcfs", {"fcfs", "lpm", "dfs-weight", "lof", "random"});
+  }
+  if (has("schedule_conservativeness")) {
+    config.schedule_conservativeness = reader.get<double>("schedule_conservativeness", 1.0, positive);
+  }
+  if (has("capacity_policy")) {
+    config.capacity_policy = reader.choice("capacity_policy", "guaranteed_no_evict",
+                                           {"guaranteed_no_evict", "max_utilization", "static_batch"});
+  }
+  if (has("chunk_unit")) config.chunk_unit = reader.get<Tokens>("chunk_unit", Tokens{64}, at_least_one).count();
+  if (has("chunk_policy")) config.chunk_policy = reader.choice("chunk_policy", "fcfs", {"fcfs", "equal_progress"});
+}
+
+template <class T>
+std::optional<std::int64_t> count_of(const std::optional<T>& value) {
+  return value ? std::optional(value->count()) : std::nullopt;
+}
+
+}  // namespace
+
+EngineKeys read_engine(const Config& node, Diagnostics& errors) {
+  MapReader reader(node, errors);
+  EngineKeys keys;
+  const std::string name = reader.get<std::string>("profile", "vllm-main-2026");
+  keys.profile = find_engine_profile(name);
+  if (keys.profile == nullptr) {
+    reader.mistake("profile", "unknown engine `" + name + "`" + suggestion(name, profile_names()));
+    return keys;  // which keys are right depends on it
+  }
+  const EngineProfile& profile = *keys.profile;
+  keys.config.profile = profile.name;
+  keys.config.scheduler = profile.scheduler;
+
+  keys.tensor_parallel_size = reader.get<int>("tensor_parallel_size", 1, {1, 1024});
+  keys.dtype = reader.get<std::string>("dtype", "auto");
+  keys.quantization = reader.get<std::string>("quantization", "auto");
+  keys.kv_cache_dtype = reader.get<std::string>("kv_cache_dtype", "auto");
+  keys.enforce_eager = reader.get<bool>("enforce_eager", false);
+  keys.max_model_len = count_of(reader.maybe<Tokens>("max_model_len", at_least_one));
+  keys.max_num_seqs = reader.maybe<std::int64_t>("max_num_seqs", {1, 1 << 20});
+  keys.block_size = count_of(reader.maybe<Tokens>("block_size", {1, 1 << 20}));
+  keys.gpu_memory_utilization = reader.maybe<double>("gpu_memory_utilization", positive_fraction);
+  keys.num_gpu_blocks_override = reader.maybe<std::int64_t>("num_gpu_blocks_override", {1, 1e12});
+  keys.kv_cache_memory_bytes = maybe_bytes(reader, "kv_cache_memory_bytes");
+  if (keys.num_gpu_blocks_override && keys.kv_cache_memory_bytes) {
+    reader.mistake("kv_cache_memory_bytes", "excludes `num_gpu_blocks_override`: both state the size of the KV cache");
+  }
+  if (keys.gpu_memory_utilization && keys.kv_cache_memory_bytes) {
+    reader.mistake("gpu_memory_utilization", "has no effect beside `kv_cache_memory_bytes`; leave one of them out");
+  }
+  keys.host = read_host_overhead(reader, profile);
+  const auto& options = profile.options;
+  const auto has = [&](std::string_view option) { return std::find(options.begin(), options.end(), option) != options.end(); };
+  if (has("max_num_batched_tokens")) {
+    keys.max_num_batched_tokens = count_of(reader.maybe<Tokens>("max_num_batched_tokens", {1, 1e9}));
+  }
+  if (has("chunked_prefill_size")) keys.chunked_prefill_size = reader.maybe<std::int64_t>("chunked_prefill_size", {-1, 1e9});
+  read_flags(reader, profile, keys.config);
+  refuse_unsimulated(reader);
+  refuse_foreign_options(reader, profile);
+  reader.done();
+  return keys;
+}
+
+namespace {
+
+// vLLM compares against 70 and 160 GiB of device memory and looks for "a100" in the device's name.
+bool is_a100(const GpuSpec& gpu) { return gpu.name.find("a100") != std::string::npos; }
+
+// SGLang `server_args.py`: by GPU memory in MiB.
+std::int64_t sglang_chunk(const GpuSpec& gpu) {
+  const std::int64_t mib = gpu.memory_visible / 1_MiB;
+  return mib < 35'000 ? 2048 : mib < 60'000 ? 4096 : mib < 160'000 ? 8192 : 16384;
+}
+
+struct Budget {
+  std::int64_t tokens;
+  std::int64_t sequences;
+};
+
+Budget default_budget(const EngineProfile& profile, std::int64_t max_model_len, const GpuSpec* gpu) {
+  switch (profile.budget) {
+    case BudgetRule::vllm_v1:
+    case BudgetRule::vllm_v1_big_tier: {
+      const bool big = gpu != nullptr && gpu->memory_visible >= 70_GiB && !is_a100(*gpu);
+      const bool biggest = profile.budget == BudgetRule::vllm_v1_big_tier && gpu != nullptr && gpu->memory_visible >= 160_GiB;
+      return biggest ? Budget{16384, 1024} : big ? Budget{8192, 1024} : Budget{2048, 256};
+    }
+    case BudgetRule::vllm_v0: return {max_model_len > 32768 ? 512 : std::max<std::int64_t>(max_model_len, 2048), 256};
+    case BudgetRule::sglang: return {0, 2048};
+    case BudgetRule::fixed: return {profile.max_num_batched_tokens, profile.max_num_seqs};
+  }
+  throw InternalError("an unknown budget rule");
+}
+
+}  // namespace
+
+EngineConfig resolve_engine(const EngineKeys& keys, std::int64_t max_model_len, const GpuSpec* gpu) {
+  EngineConfig config = keys.config;
+  const Budget budget = default_budget(*keys.profile, max_model_len, gpu);
+  config.max_model_len = max_model_len;
+  config.block_size = keys.block_size.value_or(keys.profile->block_size);
+  config.max_num_seqs = keys.max_num_seqs.value_or(budget.sequences);
+  std::int64_t tokens = budget.tokens == 0 ? config.max_num_seqs * max_model_len : budget.tokens;
+  tokens = std::min(tokens, config.max_num_seqs * max_model_len);
+  if (!config.enable_chunked_prefill) tokens = std::max(tokens, max_model_len);
+  config.max_num_batched_tokens = keys.max_num_batched_tokens.value_or(tokens);
+  config.chunked_prefill_size = keys.chunked_prefill_size.value_or(gpu != nullptr ? sglang_chunk(*gpu) : 8192);
+  return config;
+}
+
+std::vector<std::int64_t> cudagraph_capture_sizes(const EngineKeys& keys, const EngineConfig& engine, const GpuSpec& gpu) {
+  std::vector<std::int64_t> sizes;
+  if (keys.enforce_eager) return sizes;
+  const bool main_2026 = keys.profile->name == "vllm-main-2026";
+  const int drafts = engine.speculation ? engine.speculation->num_speculative_tokens : 0;
+  const std::int64_t most_of_gpu = main_2026 && gpu.architecture == "blackwell" ? 1024 : 512;
+  const std::int64_t most = std::min({2 * engine.max_num_seqs * (1 + drafts), engine.max_num_batched_tokens, most_of_gpu});
+  // Steps of 16 from 256 on came after 0.11 (vLLM `config/vllm.py`).
+  for (std::int64_t size = 1; size <= most;) {
+    sizes.push_back(size);
+    size += size < 2 ? 1 : size < 4 ? 2 : size < 8 ? 4 : size < 256 || !main_2026 ? 8 : 16;
+  }
+  if (main_2026 && engine.max_num_batched_tokens <= most && sizes.back() != engine.max_num_batched_tokens) {
+    sizes.push_back(engine.max_num_batched_tokens);
+  }
+  return sizes;
+}
+
+}  // namespace ridgeline
