@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,8 +50,8 @@ struct GpuSpec {
   GpuLink link;
   BytesPerSecond host_link;    ///< one direction
   Watts tdp;
-  Watts idle;
-  GpuPrice price;
+  Watts idle;                  ///< no work, no context
+  std::optional<GpuPrice> price;  ///< absent: no dated public price was found
   std::string default_node;    ///< node type it is usually sold in
   std::vector<std::string> sources;
 
