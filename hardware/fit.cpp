@@ -3,8 +3,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "sim/base/error.hpp"
 #include "sim/base/rng.hpp"
@@ -65,12 +67,12 @@ Eigen::VectorXd huber_weights(const Eigen::VectorXd& residual, double delta) {
 }
 
 /// One-sided differences, taken inwards at the bounds.
-Eigen::MatrixXd jacobian(const Search& search, const std::vector<double>& values, const Eigen::VectorXd& at) {
+Eigen::MatrixXd jacobian(const Search& search, std::vector<double> values, const Eigen::VectorXd& at) {
   Eigen::MatrixXd result(at.size(), static_cast<Eigen::Index>(search.free.size()));
   for (std::size_t j = 0; j < search.free.size(); ++j) {
     const FitParameter& parameter = search.problem.parameters[search.free[j]];
     const double scale = scale_of(parameter);
-    double& moved = const_cast<std::vector<double>&>(values)[search.free[j]];
+    double& moved = values[search.free[j]];
     const double original = moved;
     double step = difference_step * std::max(std::abs(original), 0.1 * scale);
     if (original + step > parameter.most) step = -step;
@@ -128,3 +130,198 @@ Optimum minimise(const Search& search, std::vector<double> values) {
   best.values = std::move(values);
   return best;
 }
+
+bool at_bound(const FitParameter& parameter, double value) {
+  const double margin = 1e-6 * (parameter.most - parameter.least);
+  return value <= parameter.least + margin || value >= parameter.most - margin;
+}
+
+/// Standard errors of the free parameters; those that rest on a bound do not vary and get zero.
+std::vector<double> standard_errors(const Search& search, const Optimum& optimum) {
+  std::vector<Eigen::Index> inner;
+  for (std::size_t j = 0; j < search.free.size(); ++j) {
+    const std::size_t index = search.free[j];
+    if (!at_bound(search.problem.parameters[index], optimum.values[index])) inner.push_back(static_cast<Eigen::Index>(j));
+  }
+  const auto count = static_cast<Eigen::Index>(inner.size());
+  Eigen::MatrixXd normal(count, count);
+  for (Eigen::Index a = 0; a < count; ++a) {
+    for (Eigen::Index b = 0; b < count; ++b) {
+      normal(a, b) = optimum.normal(inner[static_cast<std::size_t>(a)], inner[static_cast<std::size_t>(b)]);
+    }
+  }
+  // A direction without any effect has a zero eigenvalue: the pseudo-inverse would call it certain, the floor calls it wild.
+  normal.diagonal().array() += 1e-9 * std::max(1e-9, normal.trace());
+  const Eigen::MatrixXd covariance = optimum.variance * normal.inverse();
+  std::vector<double> errors(search.free.size(), 0.0);
+  for (Eigen::Index a = 0; a < count; ++a) {
+    const auto j = static_cast<std::size_t>(inner[static_cast<std::size_t>(a)]);
+    errors[j] = std::sqrt(std::max(0.0, covariance(a, a))) * scale_of(search.problem.parameters[search.free[j]]);
+  }
+  return errors;
+}
+
+std::string shortened(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+struct Refusal {
+  std::size_t position = 0;  // in Search::free
+  std::string reason;
+};
+
+/// The parameter that the rows determine worst, if any is bad enough to refuse.
+std::optional<Refusal> worst(const Search& search, const Optimum& optimum, const std::vector<double>& errors) {
+  std::optional<Refusal> found;
+  double badness = 0.0;
+  for (std::size_t j = 0; j < search.free.size(); ++j) {
+    const FitParameter& parameter = search.problem.parameters[search.free[j]];
+    const double value = optimum.values[search.free[j]];
+    if (at_bound(parameter, value)) {
+      if (parameter.bounds_are_physical) continue;
+      // Bounds come first: a parameter that ran away distorts the others.
+      if (badness < 1e9) found = Refusal{j, "ran into its bound " + shortened(value)};
+      badness = 1e9;
+      continue;
+    }
+    const double size = parameter.bounds_are_physical ? parameter.most - parameter.least : std::abs(value);
+    const double relative = errors[j] / std::max(size, 1e-12);
+    if (relative <= search.options.most_relative_error || relative <= badness) continue;
+    badness = relative;
+    found = Refusal{j, "standard error " + shortened(errors[j]) + " beside a value of " + shortened(value) +
+                           ": the rows do not determine it"};
+  }
+  return found;
+}
+
+std::vector<std::size_t> all_rows(const FitProblem& problem) {
+  std::vector<std::size_t> rows(problem.log_measured.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  return rows;
+}
+
+/// Deals the groups to folds at random but reproducibly; returns the fold of every row.
+std::vector<std::size_t> fold_of_rows(const FitProblem& problem, const FitOptions& options) {
+  std::map<std::uint64_t, std::size_t> shuffled;  // random key -> group
+  for (const std::size_t group : problem.group) shuffled[combine64(options.seed, group)] = group;
+  std::map<std::size_t, std::size_t> fold_of_group;
+  std::size_t next = 0;
+  for (const auto& [key, group] : shuffled) fold_of_group[group] = next++ % static_cast<std::size_t>(options.folds);
+  std::vector<std::size_t> folds;
+  for (const std::size_t group : problem.group) folds.push_back(fold_of_group[group]);
+  return folds;
+}
+
+std::vector<double> cross_validate(const Search& accepted, const std::vector<double>& start) {
+  const std::vector<std::size_t> folds = fold_of_rows(accepted.problem, accepted.options);
+  std::vector<double> log_price(folds.size());
+  for (std::size_t fold = 0; fold < static_cast<std::size_t>(accepted.options.folds); ++fold) {
+    Search seen = accepted;
+    seen.rows.clear();
+    std::vector<std::size_t> unseen;
+    for (std::size_t row = 0; row < folds.size(); ++row) (folds[row] == fold ? unseen : seen.rows).push_back(row);
+    if (unseen.empty()) continue;
+    const Optimum optimum = minimise(seen, start);
+    std::vector<double> priced(unseen.size());
+    accepted.problem.evaluate(optimum.values, unseen, priced);
+    for (std::size_t i = 0; i < unseen.size(); ++i) log_price[unseen[i]] = priced[i];
+  }
+  return log_price;
+}
+
+void check(const FitProblem& problem) {
+  if (problem.group.size() != problem.log_measured.size() || !problem.evaluate) {
+    throw InternalError("fit: the problem's rows and groups differ in number, or it cannot evaluate");
+  }
+  for (const FitParameter& parameter : problem.parameters) {
+    if (!(parameter.least <= parameter.neutral && parameter.neutral <= parameter.most)) {
+      throw InternalError("fit: the neutral value of `" + parameter.name + "` lies outside its bounds");
+    }
+  }
+  const std::size_t needed = 3 * problem.parameters.size();
+  if (problem.log_measured.size() < needed) {
+    throw ConfigError("too little data to calibrate: " + std::to_string(problem.log_measured.size()) +
+                      " rows; expected at least " + std::to_string(needed) + " (three per parameter)");
+  }
+}
+
+}  // namespace
+
+FitResult fit(const FitProblem& problem, const FitOptions& options) {
+  check(problem);
+  FitResult result;
+  std::vector<double> neutral;
+  for (const FitParameter& parameter : problem.parameters) {
+    neutral.push_back(parameter.neutral);
+    FittedParameter fitted;
+    fitted.name = parameter.name;
+    result.parameters.push_back(std::move(fitted));
+  }
+  Search search{problem, options, all_rows(problem), {}};
+  search.free.resize(neutral.size());
+  std::iota(search.free.begin(), search.free.end(), std::size_t{0});
+
+  Optimum optimum = minimise(search, neutral);
+  std::vector<double> errors = standard_errors(search, optimum);
+  while (const std::optional<Refusal> refusal = worst(search, optimum, errors)) {
+    const std::size_t index = search.free[refusal->position];
+    result.parameters[index].accepted = false;
+    result.parameters[index].reason = refusal->reason;
+    search.free.erase(search.free.begin() + static_cast<std::ptrdiff_t>(refusal->position));
+    optimum.values[index] = neutral[index];
+    optimum = minimise(search, optimum.values);
+    errors = standard_errors(search, optimum);
+  }
+
+  for (std::size_t index = 0; index < neutral.size(); ++index) {
+    FittedParameter& fitted = result.parameters[index];
+    fitted.value = fitted.low = fitted.high = optimum.values[index];
+  }
+  for (std::size_t j = 0; j < search.free.size(); ++j) {
+    const FitParameter& parameter = problem.parameters[search.free[j]];
+    FittedParameter& fitted = result.parameters[search.free[j]];
+    fitted.low = std::max(parameter.least, fitted.value - 1.96 * errors[j]);
+    fitted.high = std::min(parameter.most, fitted.value + 1.96 * errors[j]);
+  }
+  result.iterations = optimum.iterations;
+  result.converged = optimum.converged;
+  result.log_price.resize(problem.log_measured.size());
+  problem.evaluate(optimum.values, search.rows, result.log_price);
+  result.in_sample = error_of(result.log_price, problem.log_measured);
+  if (options.folds > 1) {
+    result.log_price_unseen = cross_validate(search, neutral);
+    result.cross_validated = error_of(result.log_price_unseen, problem.log_measured);
+  }
+  return result;
+}
+
+FitError error_of(std::span<const double> log_price, std::span<const double> log_measured) {
+  if (log_price.size() != log_measured.size()) throw InternalError("error_of: spans differ in length");
+  FitError error;
+  error.rows = log_price.size();
+  if (error.rows == 0) return error;
+  std::vector<double> size;
+  for (std::size_t i = 0; i < log_price.size(); ++i) {
+    size.push_back(std::abs(std::expm1(log_price[i] - log_measured[i])));
+    error.mape += size.back();
+  }
+  error.mape /= static_cast<double>(error.rows);
+  const auto quantile = [&size](double share) {
+    const auto rank = static_cast<std::ptrdiff_t>(share * static_cast<double>(size.size() - 1) + 0.5);
+    std::nth_element(size.begin(), size.begin() + rank, size.end());
+    return size[static_cast<std::size_t>(rank)];
+  };
+  error.median = quantile(0.5);
+  error.p90 = quantile(0.9);
+  return error;
+}
+
+std::vector<double> FitResult::values() const {
+  std::vector<double> result;
+  for (const FittedParameter& parameter : parameters) result.push_back(parameter.value);
+  return result;
+}
+
+}  // namespace ridgeline

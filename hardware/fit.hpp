@@ -22,6 +22,7 @@ struct FitParameter {
   double least = 0.0;    ///< bounds, inclusive
   double most = 0.0;
   double neutral = 0.0;  ///< start of the search, and the value kept when the parameter is refused
+  bool bounds_are_physical = false;  ///< a value at a bound means "absent" or "complete" (a share of 0 or 1) and is accepted
 };
 
 struct FitProblem {
