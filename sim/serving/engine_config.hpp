@@ -53,6 +53,7 @@ struct EngineConfig {
   std::string capacity_policy = "guaranteed_no_evict";
   std::int64_t chunk_unit = 64;
   std::string chunk_policy = "fcfs";
+  Duration max_queue_delay;                ///< dynamic_batching: how long a batch that isn't full waits for more requests
 };
 
 }  // namespace ridgeline

@@ -70,6 +70,9 @@ class Scheduler {
 
   [[nodiscard]] virtual SchedulerLoad load() const = 0;
 
+  /// After a false `plan` with nothing in flight: ask again then, even if nothing arrives.
+  [[nodiscard]] virtual Time next_wake() const { return Time::max(); }
+
   [[nodiscard]] virtual int steps_in_flight() const { return 1; }
 
   /// Rows of the step just completed, in batch order, preempted rows where the engine would list them. Costs O(batch);
