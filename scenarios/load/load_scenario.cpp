@@ -98,7 +98,10 @@ Slo read_slo(const std::optional<Config>& node, Diagnostics& errors) {
   slo.tpot = limit("tpot_ms");
   slo.itl = limit("itl_ms");
   slo.e2el = limit("e2el_ms");
-  slo.percentile = reader.maybe<double>("percentile", {0.0, 100.0, true});
+  slo.percentile = reader.maybe<double>("percentile");
+  if (slo.percentile && *slo.percentile != 50 && *slo.percentile != 90 && *slo.percentile != 95 && *slo.percentile != 99) {
+    reader.mistake("percentile", "expected one of 50, 90, 95, 99");
+  }
   slo.goodput_share = reader.maybe<double>("goodput", positive_fraction);
   if (slo.percentile && slo.goodput_share) reader.mistake("goodput", "excludes `percentile`: an objective is judged one way");
   reader.done();

@@ -240,8 +240,8 @@ ResolvedPool resolve_pool(const Config& node, std::size_t index, const CostConfi
   read_model(r, reader, !bare);
   if (const auto price = reader.maybe<DollarsPerHour>("price_per_gpu_hour", non_negative)) {
     r.out.pool.price_per_gpu_hour = *price;
-  } else if (r.out.pool.gpu && r.out.pool.gpu->price.per_gpu_hour.count() > 0) {
-    r.out.pool.price_per_gpu_hour = r.out.pool.gpu->price.per_gpu_hour;
+  } else if (r.out.pool.gpu && r.out.pool.gpu->price) {
+    r.out.pool.price_per_gpu_hour = r.out.pool.gpu->price->per_gpu_hour;
   }
   if (const auto calibration = reader.maybe<std::string>("calibration")) {
     r.out.pool.calibration = *calibration == "auto" ? *calibration : find_file(*calibration, reader.child("calibration")->where());

@@ -1,0 +1,146 @@
+#include "scenarios/report/run_json.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "scenarios/load/config_json.hpp"
+#include "scenarios/report/version.hpp"
+
+namespace ridgeline {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// An empty sample has no statistics: null, never zero.
+void put_latency(Json& json, const std::string& metric, const Summary& summary) {
+  const auto put = [&](const char* statistic, double value) {
+    json[fmt::format("{}_{}_ms", statistic, metric)] = summary.count > 0 ? Json(value) : Json();
+  };
+  put("mean", summary.mean);
+  put("median", summary.median);
+  put("std", summary.std);
+  put("p50", summary.p50);
+  put("p90", summary.p90);
+  put("p95", summary.p95);
+  put("p99", summary.p99);
+}
+
+Json pool_json(const PoolMetrics& pool) {
+  Json json;
+  json["name"] = pool.facts.name;
+  json["replicas"] = pool.facts.replicas;
+  json["gpus"] = pool.facts.gpus;
+  json["num_gpu_blocks"] = pool.facts.num_gpu_blocks;
+  json["completed"] = pool.completed;
+  json["total_input_tokens"] = pool.input_tokens;
+  json["total_output_tokens"] = pool.output_tokens;
+  json["kv_cache_usage"] = {{"mean", pool.kv_cache_usage_mean}, {"peak", pool.kv_cache_usage_peak}};
+  json["preemptions"] = pool.preemptions;
+  json["queue"] = {{"mean", pool.queue_mean}, {"peak", pool.queue_peak}};
+  json["running"] = {{"mean", pool.running_mean}};
+  json["prefix_cache_hit_rate"] = pool.prefix_cache_hit_rate();
+  json["steps"] = pool.steps;
+  json["scheduled_tokens"] = pool.scheduled_tokens;
+  const bool peaks = pool.facts.peak_compute.count() > 0;
+  json["mfu"] = peaks ? Json{{"busy", pool.mfu_busy}, {"overall", pool.mfu}} : Json();
+  json["mbu"] = peaks ? Json{{"busy", pool.mbu_busy}, {"overall", pool.mbu}} : Json();
+  json["busy"] = pool.busy;
+  const bool priced = pool.cost.count() > 0;
+  json["cost_usd"] = priced ? Json(pool.cost.count()) : Json();
+  const bool per_token = priced && pool.output_tokens > 0;
+  json["usd_per_million_output_tokens"] =
+      per_token ? Json(pool.cost.count() / static_cast<double>(pool.output_tokens) * 1e6) : Json();
+  json["energy_joules"] = pool.energy.count() > 0 ? Json(pool.energy.count()) : Json();
+  Json& causes = json["time_by_cause"];
+  for (std::size_t i = 0; i < cause_count; ++i) causes[std::string(to_string(static_cast<Cause>(i)))] = pool.time_by_cause[i];
+  return json;
+}
+
+Json lengths_json(const WorkloadStatistics::Lengths& lengths) {
+  return {{"mean", lengths.mean}, {"p50", lengths.p50}, {"p90", lengths.p90}, {"p99", lengths.p99},
+          {"min", lengths.least.count()}, {"max", lengths.most.count()}};
+}
+
+Json workload_json(const WorkloadNotes& notes) {
+  Json json;
+  json["description"] = notes.description;
+  json["requests"] = notes.statistics.count;
+  json["request_rate"] = notes.statistics.request_rate;
+  json["gap_cv"] = notes.statistics.gap_cv;
+  json["requested_output_tokens"] = notes.statistics.requested_output.count();
+  json["produced_output_tokens"] = notes.statistics.output.total.count();
+  json["input_tokens"] = lengths_json(notes.statistics.input);
+  json["output_tokens"] = lengths_json(notes.statistics.output);
+  if (notes.rows_read > 0) {
+    json["trace_rows"] = {{"read", notes.rows_read}, {"zero_length", notes.zero_rows}, {"reordered", notes.late_rows}};
+  }
+  return json;
+}
+
+Json warnings_json(const Scenario& scenario, const RunResult& result) {
+  Json list = Json::array();
+  for (const Diagnostic& warning : scenario.warnings) {
+    list.push_back(warning.key.empty() ? warning.message : warning.key + ": " + warning.message);
+  }
+  for (const std::string& warning : result.workload.warnings) list.push_back("workload: " + warning);
+  if (result.metrics.saturated) list.push_back("saturated: the queue still grew at the end, so latencies depend on how long the run lasts");
+  return list;
+}
+
+double percentile_of(const Summary& summary, double percentile) {
+  return percentile == 50 ? summary.p50 : percentile == 90 ? summary.p90 : percentile == 95 ? summary.p95 : summary.p99;
+}
+
+}  // namespace
+
+std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics) {
+  if (slo.empty() || metrics.completed == 0) return std::nullopt;
+  if (slo.goodput_share) {
+    return static_cast<double>(metrics.good) >= *slo.goodput_share * static_cast<double>(metrics.completed);
+  }
+  if (!slo.percentile) return std::nullopt;
+  const auto within = [&](const std::optional<Duration>& limit, const Summary& summary) {
+    return !limit || summary.count == 0 || percentile_of(summary, *slo.percentile) <= limit->milliseconds();
+  };
+  return within(slo.ttft, metrics.ttft) && within(slo.tpot, metrics.tpot) && within(slo.itl, metrics.itl) &&
+         within(slo.e2el, metrics.e2el);
+}
+
+nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& result) {
+  const RunMetrics& metrics = result.metrics;
+  Json json;
+  json["name"] = scenario.name;
+  json["completed"] = metrics.completed;
+  json["total_input_tokens"] = metrics.total_input_tokens;
+  json["total_output_tokens"] = metrics.total_output_tokens;
+  json["duration"] = metrics.duration.seconds();
+  json["request_throughput"] = metrics.request_throughput;
+  json["request_goodput"] = metrics.request_goodput;
+  json["output_throughput"] = metrics.output_throughput;
+  json["total_token_throughput"] = metrics.total_token_throughput;
+  put_latency(json, "ttft", metrics.ttft);
+  put_latency(json, "tpot", metrics.tpot);
+  put_latency(json, "itl", metrics.itl);
+  put_latency(json, "e2el", metrics.e2el);
+  put_latency(json, "queue_time", metrics.queue_time);
+  json["saturated"] = metrics.saturated;
+  json["latencies_flagged"] = metrics.saturated;
+  const std::optional<bool> met = meets(scenario.slo, metrics);
+  json["slo_met"] = met ? Json(*met) : Json();
+  json["mean_outstanding"] = metrics.mean_outstanding;
+  json["fleet"] = pool_json(metrics.fleet);
+  json["pools"] = Json::array();
+  for (const PoolMetrics& pool : metrics.pools) json["pools"].push_back(pool_json(pool));
+  json["workload"] = workload_json(result.workload);
+  json["warnings"] = warnings_json(scenario, result);
+  json["scenario"] = to_json(scenario.resolved);
+  json["version"] = version();
+  json["seed"] = scenario.seed;
+  json["events"] = result.events;
+  json["fingerprint"] = fmt::format("{:016x}", result.fingerprint);
+  return json;
+}
+
+}  // namespace ridgeline

@@ -1,0 +1,16 @@
+// A run's result as JSON, in the field names of vLLM's serving benchmark: a stable contract (docs/metrics.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/build/run.hpp"
+#include "scenarios/load/scenario.hpp"
+
+namespace ridgeline {
+
+nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& result);
+
+/// Did the run meet the objective? Null when there is none, or none that is judged (neither `percentile` nor `goodput` given).
+std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics);
+
+}  // namespace ridgeline

@@ -1,0 +1,27 @@
+// A run's result for people: one screen of text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/build/run.hpp"
+#include "scenarios/load/scenario.hpp"
+
+namespace ridgeline {
+
+std::string run_table(const Scenario& scenario, const RunResult& result);
+
+/// One of several results set side by side.
+struct Compared {
+  std::string label;
+  Scenario scenario;
+  RunResult result;
+};
+
+/// Columns are scenarios, rows are figures.
+std::string comparison_table(const std::vector<Compared>& results);
+
+/// "FILE:LINE: key: message" lines for what a reader should know; empty when there is nothing.
+std::string warning_lines(const Scenario& scenario, const RunResult& result);
+
+}  // namespace ridgeline
