@@ -3,12 +3,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "scenarios/load/scenario.hpp"
-#include "sim/cost/seams.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/serving/facts.hpp"
 #include "workloads/workload.hpp"
@@ -32,8 +30,5 @@ struct RunResult {
 
 /// Runs the scenario to its last token. Throws ConfigError for unreadable trace rows or requests no replica can serve.
 RunResult run(const Scenario& scenario, const RunOptions& options = {});
-
-/// The step cost of one pool, as `run` and `explain` use it. `cost` of the scenario decides the kind.
-std::unique_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool);
 
 }  // namespace ridgeline

@@ -38,8 +38,10 @@ void Replica::wake(Time now, std::uint64_t token) {
     } else if (!plan_pending_) {
       plan_steps(now);
     }
-  } else {
+  } else if (token == wake_to_plan) {
     plan_pending_ = false;
+    plan_steps(now);
+  } else if (in_flight_.empty() && !plan_pending_) {
     plan_steps(now);
   }
   owner_.replica_changed(setup_.id);
@@ -55,6 +57,7 @@ void Replica::plan_steps(Time now) {
     step.plan.clear();
     if (!scheduler_->plan(now, step.plan, *this)) {
       spare_.push_back(std::move(step));
+      if (in_flight_.empty()) set_timer(now);
       return;
     }
     step.price = price_of(step.plan);
@@ -65,6 +68,14 @@ void Replica::plan_steps(Time now) {
     queue_.schedule(step.end, Phase::complete, *this, wake_to_complete);
     in_flight_.push_back(std::move(step));
   }
+}
+
+void Replica::set_timer(Time now) {
+  const Time wake = scheduler_->next_wake();
+  if (wake == Time::max() || wake == timer_) return;
+  if (wake <= now) throw InternalError("a scheduler asks to be woken in the past: " + setup_.name);
+  timer_ = wake;
+  queue_.schedule(wake, Phase::plan, *this, wake_by_timer);
 }
 
 StepPrice Replica::price_of(const StepPlan& plan) {

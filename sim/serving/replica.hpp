@@ -51,6 +51,7 @@ class Replica final : public Process, private SchedulerListener {
   // Tokens of our own events.
   static constexpr std::uint64_t wake_to_plan = 0;
   static constexpr std::uint64_t wake_to_complete = 1;
+  static constexpr std::uint64_t wake_by_timer = 2;  // the scheduler asked for it
 
   struct StepInFlight {
     StepPlan plan;
@@ -61,6 +62,7 @@ class Replica final : public Process, private SchedulerListener {
   };
 
   void plan_steps(Time now);
+  void set_timer(Time now);
   void complete_step(Time now);
   StepPrice price_of(const StepPlan& plan);
 
@@ -80,6 +82,7 @@ class Replica final : public Process, private SchedulerListener {
   std::deque<StepInFlight> in_flight_;   // oldest first; at most scheduler_->steps_in_flight()
   std::vector<StepInFlight> spare_;      // recycled, so that steady state allocates nothing
   bool plan_pending_ = false;
+  Time timer_;                           // the latest timer set; an earlier one may still come and does no harm
   Time now_;                             // of the call in progress, for listener call-backs
   std::int64_t steps_ = 0;
 };

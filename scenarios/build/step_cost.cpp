@@ -1,0 +1,36 @@
+#include "scenarios/build/step_cost.hpp"
+
+#include <utility>
+
+#include "hardware/device.hpp"
+#include "models/transformer.hpp"
+#include "sim/cost/composed_step_cost.hpp"
+
+namespace ridgeline {
+namespace {
+
+// CPU time to launch one kernel outside a CUDA graph. Bounds prefills above the largest captured size from below: engines
+// launch ahead of the GPU, so it shows only where kernels are shorter than this.
+constexpr Duration eager_launch = Duration::microseconds(4);
+
+}  // namespace
+
+std::shared_ptr<const WorkModel> make_work_model(const Pool& pool) {
+  if (!pool.model) throw InternalError("pool " + pool.name + " has no model to lower");
+  return make_transformer(*pool.model, {.shard = pool.shard(), .kv = pool.kv});
+}
+
+std::shared_ptr<const DeviceModel> make_device(const Scenario&, const Pool& pool) {
+  if (!pool.gpu || !pool.node) throw InternalError("pool " + pool.name + " has no GPU to price on");
+  const Calibration calibration =
+      pool.calibration == "auto" ? load_calibration(*pool.gpu) : load_calibration(*pool.gpu, pool.calibration);
+  return make_device_model(*pool.gpu, *pool.node, pool.tensor_parallel_size, calibration);
+}
+
+std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool) {
+  if (scenario.cost.kind == CostKind::constant) return std::make_shared<ConstantStepCost>(scenario.cost.step_time);
+  StepCostOptions options{.host = pool.host, .graph_sizes = pool.cudagraph_capture_sizes, .eager_launch = eager_launch};
+  return std::make_shared<ComposedStepCost>(make_work_model(pool), make_device(scenario, pool), std::move(options));
+}
+
+}  // namespace ridgeline
