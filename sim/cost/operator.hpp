@@ -43,6 +43,8 @@ struct AttentionShape {
   Tokens decode_queries;            ///< query rows of those: one each, plus drafts being verified
   Tokens decode_context;            ///< sum over decode sequences of visible keys, newest included (clipped to window)
   std::span<const PrefillChunk> chunks;  ///< valid while the lowered step lives
+  bool kv_in_l2 = false;            ///< benchmarks that replay one call: KV that fits is still in the L2. In an engine the
+                                    ///< layers between two calls sweep it out
 };
 
 enum class ElementwiseFamily : std::uint8_t { norm, residual_norm, rope, gated_activation, activation, add, embedding, quantise, sampling };
