@@ -16,13 +16,15 @@ namespace {
 
 // Relative step of the numeric Jacobian. Wide on purpose: prices have kinks (tiles, waves, the best of several kernels),
 // and a step across several of them measures the trend rather than one facet.
-constexpr double difference_step = 2e-3;
+constexpr double difference_step = 2e-2;
+constexpr double largest_step = 0.4;     // of a parameter's value, in one iteration
+constexpr double tolerated_loss = 0.01;  // growth of the loss up to which a parameter counts as dispensable
 constexpr double converged_step = 1e-5;  // relative change of the loss that counts as none
 
 /// The parameters still searched for; refused ones stay at their values.
 struct Search {
-  const FitProblem& problem;
-  const FitOptions& options;
+  const FitProblem* problem;
+  const FitOptions* options;
   std::vector<std::size_t> rows;
   std::vector<std::size_t> free;
 };
@@ -31,6 +33,7 @@ struct Optimum {
   std::vector<double> values;
   Eigen::MatrixXd normal;  // J^T W J in scaled parameters, at the optimum
   double variance = 0.0;   // of one row's weighted residual
+  double loss = 0.0;
   int iterations = 0;
   bool converged = false;
 };
@@ -43,11 +46,11 @@ double scale_of(const FitParameter& parameter) {
 
 Eigen::VectorXd residuals(const Search& search, std::span<const double> values) {
   std::vector<double> log_price(search.rows.size());
-  search.problem.evaluate(values, search.rows, log_price);
+  search.problem->evaluate(values, search.rows, log_price);
   Eigen::VectorXd residual(static_cast<Eigen::Index>(search.rows.size()));
   for (std::size_t i = 0; i < search.rows.size(); ++i) {
     if (!std::isfinite(log_price[i])) throw InternalError("fit: a family priced a row as zero, infinite or not a number");
-    residual[static_cast<Eigen::Index>(i)] = log_price[i] - search.problem.log_measured[search.rows[i]];
+    residual[static_cast<Eigen::Index>(i)] = log_price[i] - search.problem->log_measured[search.rows[i]];
   }
   return residual;
 }
@@ -66,47 +69,79 @@ Eigen::VectorXd huber_weights(const Eigen::VectorXd& residual, double delta) {
   return residual.unaryExpr([delta](double r) { return std::abs(r) <= delta ? 1.0 : delta / std::abs(r); });
 }
 
-/// One-sided differences, taken inwards at the bounds.
-Eigen::MatrixXd jacobian(const Search& search, std::vector<double> values, const Eigen::VectorXd& at) {
-  Eigen::MatrixXd result(at.size(), static_cast<Eigen::Index>(search.free.size()));
+/// Central differences, one-sided at the bounds.
+Eigen::MatrixXd jacobian(const Search& search, std::vector<double> values) {
+  Eigen::MatrixXd result(static_cast<Eigen::Index>(search.rows.size()), static_cast<Eigen::Index>(search.free.size()));
   for (std::size_t j = 0; j < search.free.size(); ++j) {
-    const FitParameter& parameter = search.problem.parameters[search.free[j]];
+    const FitParameter& parameter = search.problem->parameters[search.free[j]];
     const double scale = scale_of(parameter);
     double& moved = values[search.free[j]];
     const double original = moved;
-    double step = difference_step * std::max(std::abs(original), 0.1 * scale);
-    if (original + step > parameter.most) step = -step;
-    moved = original + step;
-    result.col(static_cast<Eigen::Index>(j)) = (residuals(search, values) - at) * (scale / step);
+    const double step = difference_step * std::max(std::abs(original), 0.1 * scale);
+    const double above = std::min(original + step, parameter.most);
+    const double below = std::max(original - step, parameter.least);
+    moved = above;
+    const Eigen::VectorXd at_above = residuals(search, values);
+    moved = below;
+    const Eigen::VectorXd at_below = residuals(search, values);
     moved = original;
+    result.col(static_cast<Eigen::Index>(j)) = (at_above - at_below) * (above > below ? scale / (above - below) : 0.0);
   }
   return result;
 }
 
+bool at_bound(const FitParameter& parameter, double value) {
+  const double margin = 1e-6 * (parameter.most - parameter.least);
+  return value <= parameter.least + margin || value >= parameter.most - margin;
+}
+
+/// One damped step, clipped to the bounds. Parameters that rest on a bound and are pushed outwards sit out, lest they
+/// drag the others along.
+std::vector<double> step_from(const Search& search, const std::vector<double>& values, const Eigen::MatrixXd& normal,
+                              const Eigen::VectorXd& gradient, double damping) {
+  Eigen::MatrixXd damped = normal;
+  Eigen::VectorXd downhill = -gradient;
+  for (Eigen::Index j = 0; j < downhill.size(); ++j) {
+    const std::size_t index = search.free[static_cast<std::size_t>(j)];
+    const FitParameter& parameter = search.problem->parameters[index];
+    const bool outwards = downhill[j] < 0.0 ? values[index] <= parameter.least : values[index] >= parameter.most;
+    if (outwards) {
+      damped.row(j).setZero();
+      damped.col(j).setZero();
+      damped(j, j) = 1.0;
+      downhill[j] = 0.0;
+    } else {
+      damped(j, j) += damping * std::max(normal(j, j), 1e-9);
+    }
+  }
+  const Eigen::VectorXd step = damped.ldlt().solve(downhill);
+  std::vector<double> trial = values;
+  for (std::size_t j = 0; j < search.free.size(); ++j) {
+    const FitParameter& parameter = search.problem->parameters[search.free[j]];
+    const double scale = scale_of(parameter);
+    const double most = largest_step * std::max(std::abs(values[search.free[j]]), 0.3 * scale);
+    const double move = std::clamp(step[static_cast<Eigen::Index>(j)] * scale, -most, most);
+    trial[search.free[j]] = std::clamp(values[search.free[j]] + move, parameter.least, parameter.most);
+  }
+  return trial;
+}
+
 Optimum minimise(const Search& search, std::vector<double> values) {
-  const double delta = search.options.huber;
+  const double delta = search.options->huber;
   const auto count = static_cast<Eigen::Index>(search.free.size());
   Optimum best;
   Eigen::VectorXd residual = residuals(search, values);
   double loss = huber_loss(residual, delta);
   double damping = 1e-2;
   int quiet = 0;
-  for (best.iterations = 0; best.iterations < search.options.most_iterations && !best.converged; ++best.iterations) {
-    const Eigen::MatrixXd slope = jacobian(search, values, residual);
+  for (best.iterations = 0; best.iterations < search.options->most_iterations && !best.converged; ++best.iterations) {
+    const Eigen::MatrixXd slope = jacobian(search, values);
     const Eigen::VectorXd weight = huber_weights(residual, delta);
     const Eigen::MatrixXd normal = slope.transpose() * weight.asDiagonal() * slope;
     const Eigen::VectorXd gradient = slope.transpose() * weight.asDiagonal() * residual;
     bool improved = false;
-    for (int attempt = 0; attempt < 8 && !improved; ++attempt) {
-      Eigen::MatrixXd damped = normal;
-      for (Eigen::Index j = 0; j < count; ++j) damped(j, j) += damping * std::max(normal(j, j), 1e-9);
-      const Eigen::VectorXd step = damped.ldlt().solve(-gradient);
-      std::vector<double> trial = values;
-      for (std::size_t j = 0; j < search.free.size(); ++j) {
-        const FitParameter& parameter = search.problem.parameters[search.free[j]];
-        const double moved = trial[search.free[j]] + step[static_cast<Eigen::Index>(j)] * scale_of(parameter);
-        trial[search.free[j]] = std::clamp(moved, parameter.least, parameter.most);
-      }
+    for (int attempt = 0; attempt < 12 && !improved; ++attempt) {
+      std::vector<double> trial = step_from(search, values, normal, gradient, damping);
       const Eigen::VectorXd trial_residual = residuals(search, trial);
       const double trial_loss = huber_loss(trial_residual, delta);
       if (trial_loss < loss) {
@@ -122,18 +157,33 @@ Optimum minimise(const Search& search, std::vector<double> values) {
     }
     best.converged = !improved || quiet >= 2;
   }
-  const Eigen::MatrixXd slope = jacobian(search, values, residual);
+  const Eigen::MatrixXd slope = jacobian(search, values);
   const Eigen::VectorXd weight = huber_weights(residual, delta);
   best.normal = slope.transpose() * weight.asDiagonal() * slope;
   const double spare = std::max(1.0, static_cast<double>(residual.size() - count));
   best.variance = residual.cwiseProduct(weight).dot(residual) / spare;
   best.values = std::move(values);
+  best.loss = loss;
   return best;
 }
 
-bool at_bound(const FitParameter& parameter, double value) {
-  const double margin = 1e-6 * (parameter.most - parameter.least);
-  return value <= parameter.least + margin || value >= parameter.most - margin;
+/// The best of several searches: from `start` and from places scattered around it, since kinks make local optima.
+Optimum minimise_from_many(const Search& search, const std::vector<double>& start) {
+  Optimum best = minimise(search, start);
+  RandomStream random(search.options->seed, "fit", "starts");
+  for (int attempt = 1; attempt < search.options->starts; ++attempt) {
+    std::vector<double> scattered = start;
+    for (const std::size_t index : search.free) {
+      const FitParameter& parameter = search.problem->parameters[index];
+      const double shift = 2.0 * random.uniform() - 1.0;  // a factor of 1/2 to 2 around the neutral value
+      const double moved = parameter.neutral > 0.0 ? parameter.neutral * std::exp2(shift)
+                                                   : parameter.neutral + shift * scale_of(parameter);
+      scattered[index] = std::clamp(moved, parameter.least, parameter.most);
+    }
+    Optimum optimum = minimise(search, std::move(scattered));
+    if (optimum.loss < best.loss) best = std::move(optimum);
+  }
+  return best;
 }
 
 /// Standard errors of the free parameters; those that rest on a bound do not vary and get zero.
@@ -141,7 +191,7 @@ std::vector<double> standard_errors(const Search& search, const Optimum& optimum
   std::vector<Eigen::Index> inner;
   for (std::size_t j = 0; j < search.free.size(); ++j) {
     const std::size_t index = search.free[j];
-    if (!at_bound(search.problem.parameters[index], optimum.values[index])) inner.push_back(static_cast<Eigen::Index>(j));
+    if (!at_bound(search.problem->parameters[index], optimum.values[index])) inner.push_back(static_cast<Eigen::Index>(j));
   }
   const auto count = static_cast<Eigen::Index>(inner.size());
   Eigen::MatrixXd normal(count, count);
@@ -156,7 +206,7 @@ std::vector<double> standard_errors(const Search& search, const Optimum& optimum
   std::vector<double> errors(search.free.size(), 0.0);
   for (Eigen::Index a = 0; a < count; ++a) {
     const auto j = static_cast<std::size_t>(inner[static_cast<std::size_t>(a)]);
-    errors[j] = std::sqrt(std::max(0.0, covariance(a, a))) * scale_of(search.problem.parameters[search.free[j]]);
+    errors[j] = std::sqrt(std::max(0.0, covariance(a, a))) * scale_of(search.problem->parameters[search.free[j]]);
   }
   return errors;
 }
@@ -173,22 +223,17 @@ struct Refusal {
 };
 
 /// The parameter that the rows determine worst, if any is bad enough to refuse.
-std::optional<Refusal> worst(const Search& search, const Optimum& optimum, const std::vector<double>& errors) {
+std::optional<Refusal> worst(const Search& search, const Optimum& optimum, const std::vector<double>& errors,
+                             const std::vector<bool>& needed) {
   std::optional<Refusal> found;
   double badness = 0.0;
   for (std::size_t j = 0; j < search.free.size(); ++j) {
-    const FitParameter& parameter = search.problem.parameters[search.free[j]];
+    const FitParameter& parameter = search.problem->parameters[search.free[j]];
     const double value = optimum.values[search.free[j]];
-    if (at_bound(parameter, value)) {
-      if (parameter.bounds_are_physical) continue;
-      // Bounds come first: a parameter that ran away distorts the others.
-      if (badness < 1e9) found = Refusal{j, "ran into its bound " + shortened(value)};
-      badness = 1e9;
-      continue;
-    }
+    if (needed[search.free[j]] || at_bound(parameter, value)) continue;
     const double size = parameter.bounds_are_physical ? parameter.most - parameter.least : std::abs(value);
     const double relative = errors[j] / std::max(size, 1e-12);
-    if (relative <= search.options.most_relative_error || relative <= badness) continue;
+    if (relative <= search.options->most_relative_error || relative <= badness) continue;
     badness = relative;
     found = Refusal{j, "standard error " + shortened(errors[j]) + " beside a value of " + shortened(value) +
                            ": the rows do not determine it"};
@@ -215,17 +260,17 @@ std::vector<std::size_t> fold_of_rows(const FitProblem& problem, const FitOption
 }
 
 std::vector<double> cross_validate(const Search& accepted, const std::vector<double>& start) {
-  const std::vector<std::size_t> folds = fold_of_rows(accepted.problem, accepted.options);
+  const std::vector<std::size_t> folds = fold_of_rows(*accepted.problem, *accepted.options);
   std::vector<double> log_price(folds.size());
-  for (std::size_t fold = 0; fold < static_cast<std::size_t>(accepted.options.folds); ++fold) {
+  for (std::size_t fold = 0; fold < static_cast<std::size_t>(accepted.options->folds); ++fold) {
     Search seen = accepted;
     seen.rows.clear();
     std::vector<std::size_t> unseen;
     for (std::size_t row = 0; row < folds.size(); ++row) (folds[row] == fold ? unseen : seen.rows).push_back(row);
     if (unseen.empty()) continue;
-    const Optimum optimum = minimise(seen, start);
+    const Optimum optimum = minimise_from_many(seen, start);
     std::vector<double> priced(unseen.size());
-    accepted.problem.evaluate(optimum.values, unseen, priced);
+    accepted.problem->evaluate(optimum.values, unseen, priced);
     for (std::size_t i = 0; i < unseen.size(); ++i) log_price[unseen[i]] = priced[i];
   }
   return log_price;
@@ -259,19 +304,28 @@ FitResult fit(const FitProblem& problem, const FitOptions& options) {
     fitted.name = parameter.name;
     result.parameters.push_back(std::move(fitted));
   }
-  Search search{problem, options, all_rows(problem), {}};
+  Search search{&problem, &options, all_rows(problem), {}};
   search.free.resize(neutral.size());
   std::iota(search.free.begin(), search.free.end(), std::size_t{0});
 
-  Optimum optimum = minimise(search, neutral);
+  Optimum optimum = minimise_from_many(search, neutral);
   std::vector<double> errors = standard_errors(search, optimum);
-  while (const std::optional<Refusal> refusal = worst(search, optimum, errors)) {
+  std::vector<bool> needed(neutral.size(), false);
+  while (const std::optional<Refusal> refusal = worst(search, optimum, errors, needed)) {
     const std::size_t index = search.free[refusal->position];
-    result.parameters[index].accepted = false;
+    Search without = search;
+    without.free.erase(without.free.begin() + static_cast<std::ptrdiff_t>(refusal->position));
+    std::vector<double> start = optimum.values;
+    start[index] = neutral[index];
+    Optimum refitted = minimise(without, std::move(start));
     result.parameters[index].reason = refusal->reason;
-    search.free.erase(search.free.begin() + static_cast<std::ptrdiff_t>(refusal->position));
-    optimum.values[index] = neutral[index];
-    optimum = minimise(search, optimum.values);
+    if (refitted.loss > (1.0 + tolerated_loss) * optimum.loss) {  // ill determined together with others, yet needed
+      needed[index] = true;
+      continue;
+    }
+    result.parameters[index].accepted = false;
+    search = std::move(without);
+    optimum = std::move(refitted);
     errors = standard_errors(search, optimum);
   }
 
@@ -282,6 +336,10 @@ FitResult fit(const FitProblem& problem, const FitOptions& options) {
   for (std::size_t j = 0; j < search.free.size(); ++j) {
     const FitParameter& parameter = problem.parameters[search.free[j]];
     FittedParameter& fitted = result.parameters[search.free[j]];
+    if (at_bound(parameter, fitted.value) && !parameter.bounds_are_physical) {
+      fitted.accepted = false;
+      fitted.reason = "ran into its bound " + shortened(fitted.value) + " and stays there";
+    }
     fitted.low = std::max(parameter.least, fitted.value - 1.96 * errors[j]);
     fitted.high = std::min(parameter.most, fitted.value + 1.96 * errors[j]);
   }

@@ -4,8 +4,8 @@
 // sister GPU says), give the natural logarithm of every measured time, the group of every row (rows of one shape share
 // a group and leave the fit together in cross-validation) and `evaluate`, which prices chosen rows for given
 // parameters. `fit` then minimises Huber's loss of the logarithmic error with a bounded Levenberg-Marquardt method; the
-// family never sees the algebra. Parameters that the rows do not determine are refused: kept at their neutral value,
-// with the reason. See gemm_fit.cpp for an example.
+// family never sees the algebra. Parameters that the rows do not determine are refused, with the reason: kept at their
+// neutral value, or at the bound they ran into. See gemm_fit.cpp for an example.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,7 @@ struct FitOptions {
   double huber = 0.1;                 ///< logarithmic error where the loss turns from quadratic to linear
   int folds = 5;                      ///< of cross-validation by whole groups; 0 skips it
   int most_iterations = 60;
+  int starts = 8;                     ///< searches from scattered starts, of which the best counts
   double most_relative_error = 0.6;   ///< standard error over value beyond which a parameter is refused
   std::uint64_t seed = 1;             ///< deals the groups to the folds
 };
@@ -48,7 +49,7 @@ struct FittedParameter {
   double low = 0.0;            ///< 95 % confidence interval, from the Jacobian at the optimum
   double high = 0.0;
   bool accepted = true;
-  std::string reason;          ///< why it was refused; empty when accepted
+  std::string reason;          ///< why it was refused or, if accepted all the same because the fit needs it, doubtful
 };
 
 /// Errors as fractions: 0.06 = 6 %.
