@@ -242,7 +242,7 @@ ScheduleOutcome run_schedule(const ScheduleCase& scenario, Scheduler& scheduler)
   std::deque<Time> in_flight;  // start of each planned step, oldest first
   std::int64_t step = 0;
   std::size_t next = 0;
-  while (stamps.done < requests.size()) {
+  while (stamps.done < requests.size() || !in_flight.empty()) {
     // Next instant: the oldest step's end, or an arrival. While a step runs, the engine is only asked when it ends.
     const Time arrival = next < arrivals.size() ? arrivals[next]->spec.arrival : Time::max();
     const Time end = in_flight.empty() ? Time::max() : in_flight.front() + scenario.step_time;

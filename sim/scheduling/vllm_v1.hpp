@@ -1,0 +1,95 @@
+// vLLM V1's scheduler: continuous batching with chunked prefill over a paged KV cache.
+//
+// Rules from v1/core/sched/{scheduler,async_scheduler}.py of vLLM main of August 2026; flags of EngineConfig turn single
+// rules back to what release 0.11 did.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/scheduling/vllm_v1_queues.hpp"
+#include "sim/scheduling/vllm_v1_sequence.hpp"
+#include "sim/scheduling/vllm_v1_speculation.hpp"
+#include "sim/serving/engine_config.hpp"
+#include "sim/serving/kv_cache.hpp"
+#include "sim/serving/scheduler.hpp"
+
+namespace ridgeline {
+
+class VllmV1Scheduler final : public Scheduler {
+ public:
+  /// `path` names the replica. Throws ConfigError for flags that contradict each other.
+  VllmV1Scheduler(const EngineConfig& config, const std::string& path);
+
+  void add(Request& request, Time now) override;
+  bool plan(Time now, StepPlan& plan, SchedulerListener& listener) override;
+  void complete(Time now, SchedulerListener& listener) override;
+  [[nodiscard]] SchedulerLoad load() const override;
+  [[nodiscard]] int steps_in_flight() const override { return config_.async_scheduling ? 2 : 1; }
+  void keep_rows(bool keep) override { keep_rows_ = keep; }
+  [[nodiscard]] const std::vector<StepRow>& rows() const override { return rows_; }
+
+ private:
+  using Sequence = vllm_v1::Sequence;
+  using Row = vllm_v1::Row;
+  using Step = vllm_v1::Step;
+  using State = vllm_v1::State;
+
+  /// What is left of a step's budgets while it is planned.
+  struct Budget {
+    std::int64_t tokens = 0;     ///< scheduled tokens
+    std::int64_t rows = 0;       ///< input rows: scheduled tokens and draft slots
+    bool prefill_chunk = false;  ///< a running request that was in the middle of its prompt is scheduled
+    bool preempted = false;
+  };
+
+  // Planning (vllm_v1_plan.cpp).
+  bool plan_walk(Step& step, SchedulerListener& listener);
+  void plan_running(Step& step, Budget& budget, SchedulerListener& listener);
+  void plan_waiting(Step& step, Budget& budget, SchedulerListener& listener);
+  [[nodiscard]] std::int64_t wanted_tokens(const Sequence& sequence, const Budget& budget) const;
+  [[nodiscard]] bool certain_to_end(const Sequence& sequence) const;
+  bool make_room(Sequence& sequence, std::int64_t tokens, Sequence*& cursor, Step& step, Budget& budget,
+                 SchedulerListener& listener);
+  void preempt(Sequence& victim, Step& step, SchedulerListener& listener);
+  enum class Admission : std::uint8_t { admitted, skipped, stop };
+  Admission admit(Sequence& sequence, Step& step, Budget& budget, SchedulerListener& listener);
+  void schedule(Sequence& sequence, Row row, Step& step, Budget& budget) const;
+  void advance(Step& step);
+  void describe(const Step& step, BatchShape& batch) const;
+  void check_admissible(const Sequence& sequence) const;
+
+  // Completing (vllm_v1_complete.cpp).
+  void complete_row(const Row& row, Time now, SchedulerListener& listener);
+  void deliver(Sequence& sequence, std::int64_t tokens, Time now, SchedulerListener& listener);
+  void finish(Sequence& sequence, SchedulerListener& listener);
+  void log_rows(const Step& step);
+  void unpin(Sequence& sequence);
+
+  Sequence& new_sequence();
+
+  EngineConfig config_;
+  vllm_v1::Speculation speculation_;
+  std::unique_ptr<KvCache> kv_;
+  std::int64_t watermark_blocks_;
+
+  std::deque<Sequence> arena_;          // addresses are stable; recycled through spare_
+  std::vector<Sequence*> spare_;
+  std::int64_t unseen_ = 0;             // requests that arrived since the engine last looked at its queue
+  vllm_v1::WaitingQueue waiting_;
+  vllm_v1::RunningList running_;
+  std::deque<Step> in_flight_;          // oldest first
+  std::vector<Step> spare_steps_;
+  std::vector<Sequence*> skipped_;      // set aside while the waiting queue is walked
+  std::vector<Sequence*> preempted_;    // since the last step that ran
+  bool keep_rows_ = false;
+  std::vector<StepRow> rows_;
+};
+
+/// Registry factory.
+std::unique_ptr<Scheduler> make_vllm_v1(const EngineConfig& config, const std::string& path);
+
+}  // namespace ridgeline

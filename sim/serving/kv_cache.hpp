@@ -1,0 +1,81 @@
+// The seam between a paged scheduler and the bookkeeping of its KV blocks.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/serving/engine_config.hpp"
+#include "sim/serving/kv_content.hpp"
+
+namespace ridgeline {
+
+/// Blocks of one sequence. The cache fills it; the scheduler only carries it.
+struct KvSequence {
+  const RequestSpec* spec = nullptr;
+  BlockHashes hashes;
+  bool admitted = false;                           ///< holds its cached prefix already: no look-up any more
+  std::int64_t held = 0;                           ///< blocks, all groups together, those out of a window not counted
+  std::int64_t committed = 0;                      ///< leading tokens whose full blocks are in the prefix cache
+  std::vector<std::vector<std::uint32_t>> tables;  ///< per group: block ids in order (PagedKvCache)
+  std::vector<std::uint32_t> shared;               ///< leading blocks that have an identity (RunKvCache)
+};
+
+/// Slots that one scheduling decision asks for.
+struct SlotRequest {
+  std::int64_t computed = 0;    ///< tokens whose KV exists or is in flight, a cache hit included
+  std::int64_t processed = 0;   ///< of those, tokens of steps that have ended: what a window may drop is below
+  std::int64_t new_tokens = 0;  ///< tokens to compute, drafts included
+  std::int64_t lookahead = 0;   ///< further slots, for the drafter
+  std::int64_t known = 0;       ///< prompt and outputs so far: drafts beyond are not committed to the prefix cache
+  bool whole_must_fit = false;  ///< admission gate: all known tokens must fit in the free blocks now
+  std::int64_t watermark = 0;   ///< blocks to leave free
+};
+
+/// Block bookkeeping of one replica, following vLLM V1 (v1/core: kv_cache_manager, block_pool).
+class KvCache {
+ public:
+  virtual ~KvCache() = default;
+
+  /// A request enters: forgets what `sequence` held before.
+  void start(KvSequence& sequence, const RequestSpec& spec) const {
+    sequence.spec = &spec;
+    sequence.hashes.start(spec, block_size_);
+    sequence.admitted = false;
+    sequence.held = sequence.committed = 0;
+  }
+
+  /// Tokens of the longest cached prefix, at most known - 1. The blocks stay where they are until `allocate`.
+  virtual std::int64_t find_prefix(KvSequence& sequence, std::int64_t known) = 0;
+
+  /// Takes the blocks, those of the prefix just found included, and makes full blocks of known tokens visible to others.
+  /// False: not enough free blocks, and nothing was taken (blocks that left a window are freed all the same).
+  virtual bool allocate(KvSequence& sequence, const SlotRequest& request) = 0;
+
+  /// Makes full blocks of the first `tokens` tokens visible.
+  virtual void commit(KvSequence& sequence, std::int64_t tokens) = 0;
+
+  /// The sequence ends or is preempted: its blocks are free, tail first; cached content survives until overwritten.
+  virtual void release(KvSequence& sequence) = 0;
+
+  [[nodiscard]] virtual std::int64_t free_blocks() const = 0;
+  [[nodiscard]] std::int64_t usable_blocks() const { return usable_blocks_; }
+  [[nodiscard]] std::int64_t block_size() const { return block_size_; }
+
+  /// Blocks that a lone sequence of `tokens` tokens needs at most.
+  [[nodiscard]] virtual std::int64_t most_blocks(std::int64_t tokens) const = 0;
+
+ protected:
+  /// `config.num_gpu_blocks` counts vLLM's null block, which holds nothing.
+  explicit KvCache(const EngineConfig& config) : block_size_(config.block_size), usable_blocks_(config.num_gpu_blocks - 1) {}
+
+ private:
+  std::int64_t block_size_;
+  std::int64_t usable_blocks_;
+};
+
+/// A cache for `config`: PagedKvCache for windows and in the exact mode, else RunKvCache. `steps_in_flight` bounds the
+/// tokens in flight that a window can't drop yet.
+std::unique_ptr<KvCache> make_kv_cache(const EngineConfig& config, int steps_in_flight);
+
+}  // namespace ridgeline
