@@ -1,0 +1,182 @@
+#include "hardware/calibration.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+#include "hardware/catalog_text.hpp"
+#include "sim/base/config.hpp"
+
+namespace ridgeline {
+
+std::span<const EmbeddedFile> calibration_catalog();
+
+namespace {
+
+/// Reads one family: {source, rows, error, parameters}. The GPU's own file, hence `fitted`.
+template <class Parameters, class Read>
+void read_family(MapReader& file, std::string_view key, const std::string& gpu, std::optional<Calibrated<Parameters>>& out, Read read) {
+  const auto node = file.child(key);
+  if (!node) return;
+  MapReader map(*node, file.errors());
+  Calibrated<Parameters> family;
+  family.provenance = Provenance::fitted;
+  family.gpu = gpu;
+  family.source = map.require<std::string>("source");
+  map.maybe<std::int64_t>("rows", at_least_one);
+  family.error = map.require<double>("error", positive_fraction);
+  if (const auto parameters = map.require_child("parameters")) {
+    MapReader inner(*parameters, file.errors());
+    family.parameters = read(inner);
+    inner.done();
+  }
+  map.done();
+  out = std::move(family);
+}
+
+Calibration read_calibration(const Config& node, const std::string& name) {
+  Diagnostics errors;
+  MapReader file(node, errors);
+  Calibration calibration;
+  calibration.gpu = file.get<std::string>("gpu", name);
+  const std::string& gpu = calibration.gpu;
+  read_family(file, "gemm", gpu, calibration.gemm, read_gemm_parameters);
+  read_family(file, "gemm_fp8", gpu, calibration.gemm_fp8, read_gemm_parameters);
+  read_family(file, "gemm_fp4", gpu, calibration.gemm_fp4, read_gemm_parameters);
+  read_family(file, "attention_decode", gpu, calibration.attention_decode, read_attention_decode_parameters);
+  read_family(file, "attention_decode_kv8", gpu, calibration.attention_decode_kv8, read_attention_decode_parameters);
+  read_family(file, "attention_prefill", gpu, calibration.attention_prefill, read_attention_prefill_parameters);
+  read_family(file, "elementwise", gpu, calibration.elementwise, read_elementwise_parameters);
+  read_family(file, "elementwise_unfused", gpu, calibration.elementwise_unfused, read_elementwise_parameters);
+  read_family(file, "collective", gpu, calibration.collective, read_collective_parameters);
+  file.done();
+  errors.throw_if_any();
+  return calibration;
+}
+
+struct Kin {
+  std::string_view architecture;
+  std::array<std::string_view, 4> relatives;  // nearest first
+};
+
+// Who runs the same kernels: FA2 and mma.sync GEMMs on everything before Hopper and on the workstation cards after it.
+constexpr std::array<Kin, 9> kins{{
+    {"volta", {"turing", "ampere"}},
+    {"turing", {"ampere"}},
+    {"ampere", {"ada"}},
+    {"ada", {"blackwell-consumer", "ampere"}},
+    {"blackwell-consumer", {"ada", "ampere"}},
+    {"hopper", {"blackwell"}},
+    {"blackwell", {"hopper"}},
+    {"cdna3", {"hopper"}},
+    {"cdna4", {"cdna3", "hopper"}},
+}};
+
+constexpr int unrelated = 9;
+
+/// How far `relative` is from `architecture`: 0 the same, 1 the nearest relative, and so on.
+int distance(const std::string& architecture, const std::string& relative) {
+  if (architecture == relative) return 0;
+  for (const Kin& kin : kins) {
+    if (kin.architecture != architecture) continue;
+    const auto found = std::find(kin.relatives.begin(), kin.relatives.end(), relative);
+    if (found != kin.relatives.end()) return 1 + static_cast<int>(found - kin.relatives.begin());
+  }
+  return unrelated;
+}
+
+int link_distance(const GpuLink& a, const GpuLink& b) {
+  const int generations = std::abs(a.generation - b.generation);
+  return (a.kind == b.kind ? 0 : 5) + std::min(generations, 4);
+}
+
+/// A relative's error is larger: by half within an architecture, by much more beyond it (see docs/accuracy.md).
+double inherited_error(double error, int how_far) { return std::min(error * 1.5 + 0.08 * how_far, datasheet_error); }
+
+struct Relative {
+  GpuSpec gpu;
+  Calibration calibration;
+};
+
+std::vector<Relative> relatives_of(const GpuSpec& gpu) {
+  std::vector<Relative> relatives;
+  for (const std::string& name : calibration_names()) {
+    if (name == gpu.name) continue;
+    const CatalogEntry entry = find_catalog_entry(calibration_catalog(), name, "calibration");
+    relatives.push_back({load_gpu(name), read_calibration(entry.node, entry.name)});
+  }
+  return relatives;
+}
+
+/// Fills `family` of `calibration` from the nearest relative that has it.
+template <class Family, class Distance>
+void inherit(std::optional<Family> Calibration::* family, Calibration& calibration, const std::vector<Relative>& relatives,
+             int most_distance, Distance distance_to) {
+  if (calibration.*family) return;
+  int nearest = most_distance + 1;
+  for (const Relative& relative : relatives) {
+    const int how_far = distance_to(relative.gpu);
+    if (!(relative.calibration.*family) || how_far >= nearest) continue;
+    nearest = how_far;
+    calibration.*family = relative.calibration.*family;
+    (calibration.*family)->provenance = Provenance::family;
+    (calibration.*family)->error = inherited_error((relative.calibration.*family)->error, how_far);
+  }
+}
+
+/// Calls `visit` with every family as a pointer to member and the kind of kinship it goes by.
+enum class Kinship : std::uint8_t { architecture, any_architecture, link };
+
+template <class Visit>
+void for_each_family(Visit visit) {
+  visit(&Calibration::gemm, Kinship::architecture);
+  visit(&Calibration::gemm_fp8, Kinship::architecture);
+  visit(&Calibration::gemm_fp4, Kinship::architecture);
+  visit(&Calibration::attention_decode, Kinship::architecture);
+  visit(&Calibration::attention_decode_kv8, Kinship::architecture);
+  visit(&Calibration::attention_prefill, Kinship::architecture);
+  // Fused kernels were measured on one GPU only; bandwidth decides their price, hence any relative will do.
+  visit(&Calibration::elementwise, Kinship::any_architecture);
+  visit(&Calibration::elementwise_unfused, Kinship::any_architecture);
+  visit(&Calibration::collective, Kinship::link);
+}
+
+Calibration complete(Calibration calibration, const GpuSpec& gpu) {
+  const std::vector<Relative> relatives = relatives_of(gpu);
+  for_each_family([&](auto family, Kinship kinship) {
+    const int most = kinship == Kinship::architecture ? unrelated - 1 : unrelated;
+    inherit(family, calibration, relatives, most, [&](const GpuSpec& relative) {
+      return kinship == Kinship::link ? link_distance(gpu.link, relative.link) : distance(gpu.architecture, relative.architecture);
+    });
+  });
+  return calibration;
+}
+
+}  // namespace
+
+std::vector<std::string> calibration_names() { return catalog_names(calibration_catalog()); }
+
+Calibration datasheet_calibration(const GpuSpec& gpu) {
+  Calibration calibration;
+  calibration.gpu = gpu.name;
+  return calibration;
+}
+
+Calibration load_calibration(const GpuSpec& gpu) {
+  const std::vector<std::string> names = calibration_names();
+  if (std::find(names.begin(), names.end(), gpu.name) == names.end()) return complete(datasheet_calibration(gpu), gpu);
+  return complete(read_calibration(find_catalog_entry(calibration_catalog(), gpu.name, "calibration").node, gpu.name), gpu);
+}
+
+Calibration load_calibration(const GpuSpec& gpu, const std::string& path) {
+  const Calibration catalog = load_calibration(gpu);
+  Calibration own = read_calibration(Config::load(path), gpu.name);
+  for_each_family([&](auto family, Kinship) {
+    if (!(own.*family)) own.*family = catalog.*family;
+  });
+  own.gpu = gpu.name;
+  return own;
+}
+
+}  // namespace ridgeline
