@@ -28,6 +28,7 @@ Bytes recurrent_state_bytes(const ModelSpec& model, const Shard& shard = {});
 /// One group of layers that share a block table (vLLM `kv_cache_utils.py`).
 struct KvGroup {
   std::int64_t window = 0;      ///< tokens; 0 = full attention
+  bool chunked = false;         ///< `window` is a chunk (Llama 4) rather than a sliding window
   std::int64_t layers = 0;      ///< real layers; the last group of a kind may hold fewer than `layers_per_group`
   std::int64_t block_size = 0;  ///< tokens a block; larger than the engine's where a layer's KV is narrower
 };

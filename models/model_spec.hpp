@@ -40,6 +40,13 @@ enum class AttentionKind : std::uint8_t {
   recurrent,  ///< a fixed state instead of a growing cache (gated delta net, Mamba)
 };
 
+/// Learned norm of queries and keys.
+enum class QkNorm : std::uint8_t {
+  none,
+  per_head,  ///< one vector of head_dim, shared by the heads (Qwen3, Gemma 3)
+  whole,     ///< over all heads together (OLMo 2)
+};
+
 /// One layer. Heads and widths are stated per layer because hybrids vary them (Gemma 4).
 struct LayerSpec {
   AttentionKind attention = AttentionKind::full;
@@ -60,6 +67,7 @@ struct MoeSpec {
   std::int64_t shared_experts = 0;       ///< run for every token
   std::int64_t shared_intermediate = 0;  ///< width of one shared expert
   bool router_bias = false;
+  bool shared_gate = false;              ///< one logit per token scales the shared expert (Qwen2-MoE)
   bool expert_bias = false;
 };
 
@@ -99,10 +107,12 @@ struct ModelSpec {
   bool o_bias = false;
   bool mlp_bias = false;
   bool lm_head_bias = false;
-  bool qk_norm = false;          ///< learned norm over each head's queries and keys
+  QkNorm qk_norm = QkNorm::none;
+  bool attention_gate = false;   ///< a sigmoid gate on the attention output, projected with the queries (Qwen3-Next)
   bool attention_sinks = false;  ///< one learned logit per head (gpt-oss)
   bool layer_norm = false;       ///< LayerNorm (scale and shift) instead of RMSNorm
   int norms_per_layer = 2;
+  int outer_norms = 1;           ///< before the head (decoders), after the embedding (BERT), or both (BLOOM)
   bool parallel_blocks = false;  ///< attention and MLP read the same input: one all-reduce a layer (GPT-J, Falcon)
   bool rotary = true;
   std::int64_t learned_positions = 0;  ///< rows of a position table
