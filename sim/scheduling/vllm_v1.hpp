@@ -42,6 +42,7 @@ class VllmV1Scheduler final : public Scheduler {
   struct Budget {
     std::int64_t tokens = 0;     ///< scheduled tokens
     std::int64_t rows = 0;       ///< input rows: scheduled tokens and draft slots
+    bool decodes_only = false;   ///< a running request is scheduled, and none that was in the middle of its prompt
     bool prefill_chunk = false;  ///< a running request that was in the middle of its prompt is scheduled
     bool preempted = false;
   };

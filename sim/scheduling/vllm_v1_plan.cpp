@@ -11,6 +11,7 @@ bool VllmV1Scheduler::plan_walk(Step& step, SchedulerListener& listener) {
   while (true) {
     Budget budget{.tokens = config_.max_num_batched_tokens, .rows = config_.max_num_batched_tokens};
     plan_running(step, budget, listener);
+    budget.decodes_only = !step.rows.empty() && !budget.prefill_chunk;
     // Blocks just taken from a victim are for the running ones.
     if (!budget.preempted) plan_waiting(step, budget, listener);
     if (!step.rows.empty()) return true;
@@ -121,7 +122,7 @@ VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step
   const std::int64_t budget_tokens = std::min(budget.tokens, budget.rows - speculation_.draft_slots());
   const std::int64_t hit = kv_->find_prefix(sequence.kv, sequence.known());
   Row row{.sequence = &sequence, .scheduled = sequence.known() - hit};
-  if (config_.pads_new_decodes && speculation_.on() && row.scheduled == 1 && !step.rows.empty() && !budget.prefill_chunk) {
+  if (config_.pads_new_decodes && speculation_.on() && row.scheduled == 1 && budget.decodes_only) {
     // A lone token that joins pure decodes is padded to their shape, so that the step still fits a CUDA graph.
     row.scheduled = 1 + speculation_.tokens();
     row.drafts = speculation_.tokens();
