@@ -36,7 +36,8 @@ struct ArrivalConfig {
 };
 
 /// Reads `arrival:`, a process name or a map; `request_rate` and `burstiness` may instead stand beside it in `workload`.
-ArrivalConfig read_arrivals(MapReader& workload, Diagnostics& errors);
+/// Without a process of its own it alters `preset`, if there is one.
+ArrivalConfig read_arrivals(MapReader& workload, const std::optional<ArrivalConfig>& preset, Diagnostics& errors);
 
 /// As YAML in flow style, readable as the value of `arrival:`.
 std::string to_yaml(const ArrivalConfig& arrivals);

@@ -1,7 +1,6 @@
 // Statistics of a stream of requests in constant memory: lengths, rates over time, gaps.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -33,7 +32,7 @@ class WorkloadStatistics {
     Tokens least, most;
     Tokens total;
   };
-  /// Requests per second over equal windows (at most `most_windows`, whole powers of two of a second each).
+  /// Requests per second over at most 64 equal windows of whole seconds.
   struct Rates {
     Duration window;
     double first = 0.0, least = 0.0, most = 0.0;
@@ -62,7 +61,9 @@ class WorkloadStatistics {
     void add(std::int64_t value, bool first);
     [[nodiscard]] Lengths summary(std::int64_t count) const;
   };
+  void enter_window(Time arrival);
   [[nodiscard]] Rates rates() const;
+  static void find_quiet_start(const std::vector<std::int64_t>& counts, Rates& rates);
 
   static constexpr std::size_t most_windows = 1024;
   std::int64_t count_ = 0;
@@ -70,7 +71,8 @@ class WorkloadStatistics {
   Tokens requested_;
   Time first_, last_;
   double gap_sum_ = 0.0, gap_squares_ = 0.0;  // seconds
-  Duration window_ = Duration::milliseconds(1000);
+  Duration window_ = Duration::milliseconds(1'000);
+  Time window_end_;  // of the last window
   std::vector<std::int64_t> windows_;
 };
 
