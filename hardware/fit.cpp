@@ -302,6 +302,7 @@ FitResult fit(const FitProblem& problem, const FitOptions& options) {
     neutral.push_back(parameter.neutral);
     FittedParameter fitted;
     fitted.name = parameter.name;
+    fitted.unit = parameter.unit;
     result.parameters.push_back(std::move(fitted));
   }
   Search search{&problem, &options, all_rows(problem), {}};

@@ -23,12 +23,14 @@ struct FitParameter {
   double most = 0.0;
   double neutral = 0.0;  ///< start of the search, and the value kept when the parameter is refused
   bool bounds_are_physical = false;  ///< a value at a bound means "absent" or "complete" (a share of 0 or 1) and is accepted
+  std::string unit{};                ///< of the values, as written in a calibration: "us" or none
 };
 
 struct FitProblem {
   std::vector<FitParameter> parameters;
   std::vector<double> log_measured;  ///< ln(time / us) of every row
   std::vector<std::size_t> group;    ///< of every row: which shape it belongs to
+  std::vector<std::string> group_names{};  ///< by group, for residual tables; may be empty
   /// Writes ln(price / us) of the rows named by `rows` to `log_price`, in their order. Must be pure.
   std::function<void(std::span<const double> values, std::span<const std::size_t> rows, std::span<double> log_price)>
       evaluate;
@@ -45,6 +47,7 @@ struct FitOptions {
 
 struct FittedParameter {
   std::string name;
+  std::string unit;
   double value = 0.0;
   double low = 0.0;            ///< 95 % confidence interval, from the Jacobian at the optimum
   double high = 0.0;

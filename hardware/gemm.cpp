@@ -124,7 +124,8 @@ GemmModel::Candidate GemmModel::best_candidate(const GemmShape& shape, const Til
 GemmModel::Seconds GemmModel::seconds(const GemmShape& shape, Weights weights) const {
   const double memory = memory_seconds(shape, weights);
   const double weight_bytes = shape.weight_bits / 8.0;
-  const Candidate best = best_candidate(shape, weight_bytes == input_bytes_ ? tiles_ : prepare_tiles(weight_bytes), memory);
+  const bool is_native = std::abs(weight_bytes - input_bytes_) < 0.125;  // scales do not count
+  const Candidate best = best_candidate(shape, is_native ? tiles_ : prepare_tiles(weight_bytes), memory);
   const double larger = std::max(best.compute, memory);
   const double ratio = std::min(best.compute, memory) / larger;
   const double smooth = larger * std::pow(1.0 + std::pow(ratio, parameters_.smoothness), 1.0 / parameters_.smoothness);

@@ -68,6 +68,7 @@ struct MoeShape {
   DType weight = DType::bf16;
   double weight_bits = 16.0;
   double skew = 0.0;  ///< exponent of a power law of expert popularity; 0 = balanced
+  bool gated = true;  ///< false: up and down only, without a gate projection (Nemotron 3: squared ReLU)
 };
 
 enum class CollectiveKind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, send_recv };
