@@ -53,7 +53,7 @@ void VllmV1Scheduler::deliver(Sequence& sequence, std::int64_t tokens, Time now,
 void VllmV1Scheduler::finish(Sequence& sequence, SchedulerListener& listener) {
   if (sequence.state == State::running) {
     running_.remove(&sequence);
-    kv_->release(sequence.kv);
+    kv_->release(sequence.kv, false);
   } else {
     waiting_.remove(&sequence);
   }

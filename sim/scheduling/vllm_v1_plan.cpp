@@ -90,7 +90,7 @@ bool VllmV1Scheduler::make_room(Sequence& sequence, std::int64_t tokens, Sequenc
 
 void VllmV1Scheduler::preempt(Sequence& victim, Step& /*step*/, SchedulerListener& listener) {
   running_.remove(&victim);
-  kv_->release(victim.kv);
+  kv_->release(victim.kv, true);
   victim.state = State::preempted;
   victim.computed = 0;
   victim.drafts = 0;

@@ -42,6 +42,7 @@ struct EngineConfig {
   std::vector<std::int64_t> kv_groups;     ///< per group 0 = full attention or a window in tokens; empty = one full group
   std::int64_t attention_window = 0;       ///< of the model's sliding layers, for BatchShape::decode_context_in_window; 0 = none
   std::optional<SpeculationConfig> speculation;
+  bool exact_steps = false;                ///< reference mode: walk the whole batch every step, name every block; same results
   std::uint64_t seed = 0;                  ///< for acceptance draws; streams are keyed per replica
 
   // Other engines' flags (SGLang, TensorRT-LLM, …), used by their schedulers only.

@@ -15,6 +15,7 @@ struct KvSequence {
   const RequestSpec* spec = nullptr;
   BlockHashes hashes;
   bool admitted = false;                           ///< holds its cached prefix already: no look-up any more
+  bool returned = false;                           ///< was preempted: looks for its own blocks when it comes back
   std::int64_t held = 0;                           ///< blocks, all groups together, those out of a window not counted
   std::int64_t committed = 0;                      ///< leading tokens whose full blocks are in the prefix cache
   std::vector<std::vector<std::uint32_t>> tables;  ///< per group: block ids in order (PagedKvCache)
@@ -41,7 +42,7 @@ class KvCache {
   void start(KvSequence& sequence, const RequestSpec& spec) const {
     sequence.spec = &spec;
     sequence.hashes.start(spec, block_size_);
-    sequence.admitted = false;
+    sequence.admitted = sequence.returned = false;
     sequence.held = sequence.committed = 0;
   }
 
@@ -55,8 +56,9 @@ class KvCache {
   /// Makes full blocks of the first `tokens` tokens visible.
   virtual void commit(KvSequence& sequence, std::int64_t tokens) = 0;
 
-  /// The sequence ends or is preempted: its blocks are free, tail first; cached content survives until overwritten.
-  virtual void release(KvSequence& sequence) = 0;
+  /// The sequence ends, or is preempted and `returns`: its blocks are free, tail first; cached content survives until
+  /// overwritten.
+  virtual void release(KvSequence& sequence, bool returns) = 0;
 
   [[nodiscard]] virtual std::int64_t free_blocks() const = 0;
   [[nodiscard]] std::int64_t usable_blocks() const { return usable_blocks_; }
@@ -74,7 +76,7 @@ class KvCache {
   std::int64_t usable_blocks_;
 };
 
-/// A cache for `config`: PagedKvCache for windows and in the exact mode, else RunKvCache. `steps_in_flight` bounds the
+/// A cache for `config`: RunKvCache for one full-attention group unless exact steps are asked for, else PagedKvCache. `steps_in_flight` bounds the
 /// tokens in flight that a window can't drop yet.
 std::unique_ptr<KvCache> make_kv_cache(const EngineConfig& config, int steps_in_flight);
 

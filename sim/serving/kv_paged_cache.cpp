@@ -224,7 +224,7 @@ void PagedKvCache::commit(KvSequence& sequence, std::int64_t tokens) {
   sequence.committed = tokens;
 }
 
-void PagedKvCache::release(KvSequence& sequence) {
+void PagedKvCache::release(KvSequence& sequence, bool /*returns*/) {
   for (Table& table : sequence.tables) {
     scratch_.assign(table.rbegin(), table.rend());
     pool_.release(scratch_);

@@ -18,7 +18,7 @@ class PagedKvCache final : public KvCache {
   std::int64_t find_prefix(KvSequence& sequence, std::int64_t known) override;
   bool allocate(KvSequence& sequence, const SlotRequest& request) override;
   void commit(KvSequence& sequence, std::int64_t tokens) override;
-  void release(KvSequence& sequence) override;
+  void release(KvSequence& sequence, bool returns) override;
   [[nodiscard]] std::int64_t free_blocks() const override { return pool_.free_blocks(); }
   [[nodiscard]] std::int64_t most_blocks(std::int64_t tokens) const override;
 
