@@ -10,7 +10,8 @@ std::string to_string(const Diagnostic& diagnostic) {
   std::string text;
   if (!diagnostic.where.file.empty()) {
     text += diagnostic.where.file;
-    if (diagnostic.where.line > 0) text += fmt::format(":{}:{}", diagnostic.where.line, diagnostic.where.column);
+    if (diagnostic.where.line > 0) text += fmt::format(":{}", diagnostic.where.line);
+    if (diagnostic.where.line > 0 && diagnostic.where.column > 0) text += fmt::format(":{}", diagnostic.where.column);
     text += ": ";
   }
   if (!diagnostic.key.empty()) text += diagnostic.key + ": ";
