@@ -112,10 +112,10 @@ EngineProfile orca() {
   row.name = "orca";
   row.description = "Orca: iteration-level batching, max_model_len reserved for each request";
   row.scheduler = "orca";
-  row.options = {"max_num_batched_tokens"};
+  row.options = {"watermark"};
   row.host = host(3000, 20, false);  // as re-implemented in Sarathi-Serve
-  row.max_num_batched_tokens = 0;
   row.max_num_seqs = 128;
+  row.watermark = 0.01;
   return row;
 }
 
@@ -125,10 +125,16 @@ EngineProfile fixed_batch(const std::string& name, const std::string& alias, con
   if (alias != name) row.aliases = {alias};
   row.description = description;
   row.scheduler = alias;
-  row.options = {"max_num_batched_tokens"};
+  row.options = {"watermark"};
   row.host = host(300, 3, false);  // a C++ loop like TensorRT-LLM's
-  row.max_num_batched_tokens = 0;
   row.max_num_seqs = 128;
+  return row;
+}
+
+EngineProfile dynamic_batching() {
+  EngineProfile row = fixed_batch("dynamic-batching", "dynamic_batching", "Triton: static batches, formed when full or after max_queue_delay");
+  row.aliases.push_back("triton");
+  row.options = {"max_queue_delay", "watermark"};
   return row;
 }
 
@@ -145,6 +151,7 @@ const std::vector<EngineProfile>& engine_profiles() {
       orca(),
       fixed_batch("static", "static", "FasterTransformer: padded batch that ends together"),
       fixed_batch("static-early-free", "static_early_free", "static batch whose finished rows free their memory at once"),
+      dynamic_batching(),
   };
   return rows;
 }

@@ -148,6 +148,7 @@ void read_flags(MapReader& reader, const EngineProfile& profile, EngineConfig& c
     config.capacity_policy = reader.choice("capacity_policy", "guaranteed_no_evict",
                                            {"guaranteed_no_evict", "max_utilization", "static_batch"});
   }
+  if (has("max_queue_delay")) config.max_queue_delay = reader.get<Duration>("max_queue_delay", Duration{}, non_negative);
   if (has("chunk_unit")) config.chunk_unit = reader.get<Tokens>("chunk_unit", Tokens{64}, at_least_one).count();
   if (has("chunk_policy")) config.chunk_policy = reader.choice("chunk_policy", "fcfs", {"fcfs", "equal_progress"});
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hardware/calibration.hpp"
 #include "models/precision.hpp"
 #include "models/transformer.hpp"
 #include "scenarios/load/reading.hpp"
@@ -21,6 +22,7 @@ struct Resolving {
   const CostConfig& cost;
   Diagnostics& errors;
   std::vector<Diagnostic>& warnings;
+  FitRule fit;
   Config engine_node;
   ResolvedPool out;
 
@@ -55,6 +57,14 @@ void read_gpu_and_node(Resolving& r, MapReader& reader, bool required) {
   }
 }
 
+void read_calibration(Resolving& r, MapReader& reader) {
+  const auto name = reader.maybe<std::string>("calibration");
+  if (!name || *name == "auto") return;
+  const Config node = r.key("calibration");
+  r.out.pool.calibration = find_file(*name, node.where());
+  if (r.out.pool.gpu) adopt_mistakes(r.errors, node, [&] { (void)load_calibration(*r.out.pool.gpu, r.out.pool.calibration); });
+}
+
 void read_model(Resolving& r, MapReader& reader, bool required) {
   const auto node = required ? reader.require_child("model") : reader.child("model");
   if (!node) return;
@@ -62,7 +72,7 @@ void read_model(Resolving& r, MapReader& reader, bool required) {
   if (!name) return;
   r.out.model_name = looks_like_path(*name, {".json"}) ? find_file(*name, node->where()) : *name;
   adopt_mistakes(r.errors, *node, [&] { r.out.pool.model = load_model(r.out.model_name); });
-  if (r.out.pool.model && r.out.pool.model->encoder) {
+  if (r.out.pool.model && r.out.pool.model->encoder && r.fit == FitRule::refuse) {
     r.errors.add(node->mistake(fmt::format("`{}` is an encoder: it generates nothing, so there is nothing to serve; "
                                            "`ridgeline explain` prices it", *name)));
     r.out.pool.model.reset();
@@ -155,6 +165,15 @@ void check_override(Resolving& r, const MemoryBudget& budget, std::int64_t block
   }
 }
 
+void require_room(Resolving& r, const MemoryRequest& request) {
+  try {
+    require_fits(*r.out.pool.model, request, *r.out.pool.memory);
+  } catch (const ConfigError& error) {
+    if (r.fit == FitRule::refuse) throw;
+    for (const Diagnostic& diagnostic : error.diagnostics()) r.warn(r.key("model"), diagnostic.message);
+  }
+}
+
 void count_memory(Resolving& r) {
   Pool& pool = r.out.pool;
   const EngineKeys& keys = r.out.keys;
@@ -182,11 +201,8 @@ void count_memory(Resolving& r) {
                               .enforce_eager = keys.enforce_eager};
   adopt_mistakes(r.errors, r.key("model"), [&] {
     pool.memory = memory_budget(*pool.model, request);
-    if (blocks_given) {
-      check_override(r, *pool.memory, *keys.num_gpu_blocks_override);
-    } else {
-      require_fits(*pool.model, request, *pool.memory);
-    }
+    if (blocks_given) check_override(r, *pool.memory, *keys.num_gpu_blocks_override);
+    else require_room(r, request);
     engine.num_gpu_blocks = blocks_given ? *keys.num_gpu_blocks_override : pool.memory->num_gpu_blocks;
     const std::vector<std::int64_t> windows = pool.memory->layout.windows();
     if (!(windows.size() == 1 && windows[0] == 0)) engine.kv_groups = windows;
@@ -228,9 +244,9 @@ void resolve_engine_and_memory(Resolving& r) {
 }  // namespace
 
 ResolvedPool resolve_pool(const Config& node, std::size_t index, const CostConfig& cost, Diagnostics& errors,
-                          std::vector<Diagnostic>& warnings) {
+                          std::vector<Diagnostic>& warnings, FitRule fit) {
   MapReader reader(node, errors);
-  Resolving r{node, cost, errors, warnings, Config::make_map(node.where(), node.path() + ".engine"), {}};
+  Resolving r{node, cost, errors, warnings, fit, Config::make_map(node.where(), node.path() + ".engine"), {}};
   r.out.pool.name = reader.get<std::string>("name", fmt::format("pool-{}", index));
   r.out.pool.replicas = reader.get<int>("replicas", 1, {1, 100'000});
   if (const auto engine = reader.child("engine"); engine && !engine->is_null()) r.engine_node = *engine;
@@ -243,9 +259,7 @@ ResolvedPool resolve_pool(const Config& node, std::size_t index, const CostConfi
   } else if (r.out.pool.gpu && r.out.pool.gpu->price) {
     r.out.pool.price_per_gpu_hour = r.out.pool.gpu->price->per_gpu_hour;
   }
-  if (const auto calibration = reader.maybe<std::string>("calibration")) {
-    r.out.pool.calibration = *calibration == "auto" ? *calibration : find_file(*calibration, reader.child("calibration")->where());
-  }
+  read_calibration(r, reader);
   reader.done();
   resolve_engine_and_memory(r);
   return std::move(r.out);

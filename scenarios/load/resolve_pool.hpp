@@ -18,9 +18,15 @@ struct ResolvedPool {
   std::string model_name;
 };
 
+/// What to do with a model that does not fit into the GPU's memory.
+enum class FitRule : std::uint8_t {
+  refuse,  ///< a mistake, naming numbers that work
+  warn,    ///< a warning: the operators can be explained all the same
+};
+
 /// Reads `fleet[i]`, defaults already merged in. Every mistake goes to `errors`; the pool is then incomplete.
 /// Things worth knowing (tensor parallelism across nodes, weight-only fallbacks) go to `warnings`.
 ResolvedPool resolve_pool(const Config& node, std::size_t index, const CostConfig& cost, Diagnostics& errors,
-                          std::vector<Diagnostic>& warnings);
+                          std::vector<Diagnostic>& warnings, FitRule fit = FitRule::refuse);
 
 }  // namespace ridgeline

@@ -43,6 +43,7 @@ void put_option(const std::string& option, const ResolvedPool& resolved, Json& j
   else if (option == "schedule_conservativeness") json[option] = config.schedule_conservativeness;
   else if (option == "enable_mixed_chunk") json[option] = config.enable_mixed_chunk;
   else if (option == "capacity_policy") json[option] = config.capacity_policy;
+  else if (option == "max_queue_delay") json[option] = seconds_text(config.max_queue_delay) + " s";
   else if (option == "chunk_unit") json[option] = config.chunk_unit;
   else if (option == "chunk_policy") json[option] = config.chunk_policy;
   else if (option == "kv_groups") {

@@ -4,20 +4,22 @@
 #include <string>
 #include <string_view>
 
+#include "scenarios/report/text_sink.hpp"
+
 namespace ridgeline {
 
 /// One output file. Not visible under its name until `commit`; without it, nothing is left behind.
 ///
 /// "-" is standard output; devices and pipes are written directly, since there is nothing to rename.
 /// Every failure (full disk, closed pipe, missing folder, a directory in the way) throws ConfigError naming the file.
-class AtomicFile {
+class AtomicFile final : public TextSink {
  public:
   explicit AtomicFile(std::string path);
-  ~AtomicFile();
+  ~AtomicFile() override;
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  void write(std::string_view text);
+  void write(std::string_view text) override;
   /// Hands everything to the disk. After this `commit` can fail only by the rename itself.
   void sync();
   /// Syncs and renames into place.

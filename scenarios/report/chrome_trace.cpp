@@ -7,13 +7,13 @@
 
 namespace ridgeline {
 
-ChromeTrace::ChromeTrace(AtomicFile& file, std::vector<std::string> pool_names) : file_(file), pool_names_(std::move(pool_names)) {
-  file_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
+ChromeTrace::ChromeTrace(TextSink& sink, std::vector<std::string> pool_names) : sink_(sink), pool_names_(std::move(pool_names)) {
+  sink_.write("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[");
 }
 
 void ChromeTrace::event(const std::string& text) {
-  file_.write(first_ ? "\n" : ",\n");
-  file_.write(text);
+  sink_.write(first_ ? "\n" : ",\n");
+  sink_.write(text);
   first_ = false;
 }
 
@@ -45,6 +45,6 @@ void ChromeTrace::step_done(const StepDone& fact) {
                     fact.load.total_blocks - fact.load.free_blocks, fact.load.free_blocks));
 }
 
-void ChromeTrace::end() { file_.write("\n]}\n"); }
+void ChromeTrace::end() { sink_.write("\n]}\n"); }
 
 }  // namespace ridgeline

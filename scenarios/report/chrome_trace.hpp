@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "scenarios/report/atomic_file.hpp"
+#include "scenarios/report/text_sink.hpp"
 #include "sim/serving/facts.hpp"
 
 namespace ridgeline {
 
-/// The JSON of Chrome's trace event format, streamed. One process per replica. Call `end` before committing the file.
+/// The JSON of Chrome's trace event format, streamed. One process per replica. Call `end` last.
 class ChromeTrace final : public Observer {
  public:
-  ChromeTrace(AtomicFile& file, std::vector<std::string> pool_names);
+  ChromeTrace(TextSink& sink, std::vector<std::string> pool_names);
   void step_done(const StepDone& fact) override;
   void end();
 
@@ -19,7 +19,7 @@ class ChromeTrace final : public Observer {
   void event(const std::string& text);
   void introduce(const StepDone& fact);
 
-  AtomicFile& file_;
+  TextSink& sink_;
   std::vector<std::string> pool_names_;
   std::vector<bool> introduced_;  // by replica
   bool first_ = true;

@@ -6,8 +6,8 @@
 
 namespace ridgeline {
 
-RequestLog::RequestLog(AtomicFile& file, std::vector<std::string> pool_names) : file_(file), pool_names_(std::move(pool_names)) {
-  file_.write("request,pool,replica,arrival_s,sent_s,first_token_s,finish_s,input_tokens,output_tokens,cached_tokens,preemptions,"
+RequestLog::RequestLog(TextSink& sink, std::vector<std::string> pool_names) : sink_(sink), pool_names_(std::move(pool_names)) {
+  sink_.write("request,pool,replica,arrival_s,sent_s,first_token_s,finish_s,input_tokens,output_tokens,cached_tokens,preemptions,"
               "ttft_ms,tpot_ms,e2el_ms\n");
 }
 
@@ -15,7 +15,7 @@ void RequestLog::finished(const Request& request, Time /*now*/) {
   const std::int64_t output = request.spec.output.count();
   const Duration decode = request.last_token - request.first_token;
   const std::string tpot = output > 1 ? milliseconds_text(Duration{decode.picoseconds() / (output - 1)}) : "";
-  file_.write(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", request.spec.row, pool_names_.at(request.pool), request.replica,
+  sink_.write(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", request.spec.row, pool_names_.at(request.pool), request.replica,
                           seconds_text(request.spec.arrival), seconds_text(request.sent), seconds_text(request.first_token),
                           seconds_text(request.last_token), request.spec.input.count(), output, request.cached_prompt.count(),
                           request.preemptions, milliseconds_text(request.first_token - request.sent), tpot,

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "scenarios/report/atomic_file.hpp"
+#include "scenarios/report/text_sink.hpp"
 #include "sim/serving/facts.hpp"
 
 namespace ridgeline {
@@ -13,11 +13,11 @@ namespace ridgeline {
 /// output_tokens, cached_tokens, preemptions, ttft_ms, tpot_ms (empty for one output token), e2el_ms. Latencies count from `sent_s`.
 class RequestLog final : public Observer {
  public:
-  RequestLog(AtomicFile& file, std::vector<std::string> pool_names);
+  RequestLog(TextSink& sink, std::vector<std::string> pool_names);
   void finished(const Request& request, Time now) override;
 
  private:
-  AtomicFile& file_;
+  TextSink& sink_;
   std::vector<std::string> pool_names_;
 };
 

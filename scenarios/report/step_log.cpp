@@ -21,8 +21,8 @@ std::string_view phase_name(StepRow::Kind kind) {
 
 }  // namespace
 
-StepLog::StepLog(AtomicFile& file) : file_(file) {
-  file_.write("time_s,pool,replica,step,request,phase,scheduled_tokens,computed_tokens,output_tokens,running,waiting,free_blocks\n");
+StepLog::StepLog(TextSink& sink) : sink_(sink) {
+  sink_.write("time_s,pool,replica,step,request,phase,scheduled_tokens,computed_tokens,output_tokens,running,waiting,free_blocks\n");
 }
 
 void StepLog::step_done(const StepDone& fact) {
@@ -33,7 +33,7 @@ void StepLog::step_done(const StepDone& fact) {
     line_.clear();
     fmt::format_to(std::back_inserter(line_), "{},{},{},{},{},{},{}", head, row.request, phase_name(row.kind), row.scheduled.count(),
                    row.computed.count(), row.output.count(), tail);
-    file_.write(line_);
+    sink_.write(line_);
   }
 }
 

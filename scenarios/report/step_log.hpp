@@ -1,7 +1,7 @@
 // The step log: one CSV row per (step, request), streamed.
 #pragma once
 
-#include "scenarios/report/atomic_file.hpp"
+#include "scenarios/report/text_sink.hpp"
 #include "sim/serving/facts.hpp"
 
 namespace ridgeline {
@@ -10,11 +10,11 @@ namespace ridgeline {
 /// workload), phase, scheduled_tokens, computed_tokens, output_tokens, and running, waiting, free_blocks after the step.
 class StepLog final : public Observer {
  public:
-  explicit StepLog(AtomicFile& file);
+  explicit StepLog(TextSink& sink);
   void step_done(const StepDone& fact) override;
 
  private:
-  AtomicFile& file_;
+  TextSink& sink_;
   std::string line_;
 };
 

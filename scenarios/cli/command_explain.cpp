@@ -1,0 +1,125 @@
+// ridgeline explain SCENARIO.yaml | --model M --gpu G
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "scenarios/cli/commands.hpp"
+#include "scenarios/cli/options.hpp"
+#include "scenarios/cli/outputs.hpp"
+#include "scenarios/cli/terminal.hpp"
+#include "scenarios/load/expand.hpp"
+#include "scenarios/load/resolve_all.hpp"
+#include "scenarios/load/resolve_pool.hpp"
+#include "scenarios/report/explain.hpp"
+
+namespace ridgeline::cli {
+
+namespace {
+
+struct PoolOption {
+  const char* option;
+  const char* placeholder;
+  const char* path;  // key of the pool
+  const char* description;
+};
+
+constexpr PoolOption pool_options[] = {
+    {"model", "MODEL", "model", "catalog name or path of a config.json"},
+    {"gpu", "GPU", "gpu", "catalog name or path of a YAML file"},
+    {"node", "NODE", "node", "node type (default: what the GPU is usually sold in)"},
+    {"tp", "N", "engine.tensor_parallel_size", "tensor parallel size"},
+    {"dtype", "TYPE", "engine.dtype", "float16, bfloat16, float32 or auto"},
+    {"quantization", "METHOD", "engine.quantization", "weights: fp8, awq, gptq, int8, ..."},
+    {"kv-cache-dtype", "TYPE", "engine.kv_cache_dtype", "KV cache: auto, fp8, int8, ..."},
+    {"engine", "PROFILE", "engine.profile", "engine profile (see `ridgeline list engines`)"},
+    {"max-model-len", "N", "engine.max_model_len", "longest request, in tokens"},
+    {"max-num-batched-tokens", "N", "engine.max_num_batched_tokens", "token budget of a step"},
+    {"max-num-seqs", "N", "engine.max_num_seqs", "most requests in a batch"},
+    {"block-size", "N", "engine.block_size", "tokens in a KV block"},
+    {"gpu-memory-utilization", "SHARE", "engine.gpu_memory_utilization", "share of GPU memory the engine takes"},
+    {"kv-cache-memory-bytes", "SIZE", "engine.kv_cache_memory_bytes", "KV memory of one GPU, like 36 GiB"},
+    {"host-overhead", "MAP", "engine.host_overhead", "like {per_step: 500 us, per_sequence: 10 us, overlapped: true}"},
+};
+
+// The pool that the command line describes, as if it stood in a scenario.
+Config described_pool(const Options& options) {
+  Config pool = Config::make_map({}, "");
+  for (const PoolOption& row : pool_options) {
+    if (const auto value = options.get(row.option)) {
+      pool = with_override(pool, fmt::format("{}={}", row.path, *value));
+    }
+  }
+  for (const std::string& assignment : options.all("set")) pool = with_override(pool, assignment);
+  return pool;
+}
+
+std::vector<Pool> pools_to_explain(const Options& options, std::string& warnings) {
+  std::vector<Pool> pools;
+  std::vector<Diagnostic> found;
+  if (options.operands().empty()) {
+    if (!options.has("model") || !options.has("gpu")) {
+      throw ConfigError("ridgeline explain: expected a scenario, or --model and --gpu; see `ridgeline explain --help`");
+    }
+    Diagnostics errors;
+    ResolvedPool resolved = resolve_pool(described_pool(options), 0, CostConfig{}, errors, found, FitRule::warn);
+    errors.throw_if_any();
+    pools.push_back(std::move(resolved.pool));
+  } else {
+    for (const PoolOption& row : pool_options) {
+      if (options.has(row.option)) throw ConfigError(fmt::format("--{}: with a scenario, use --set {}=...", row.option, row.path));
+    }
+    for (LabelledScenario& labelled : resolve_all(expand(load_document(options.operand(), scenario_options(options))))) {
+      for (Pool& pool : labelled.scenario.fleet) {
+        if (!pool.gpu || !pool.model) throw ConfigError(fmt::format("pool `{}` has no GPU or no model to explain", pool.name));
+        pools.push_back(std::move(pool));
+      }
+      found.insert(found.end(), labelled.scenario.warnings.begin(), labelled.scenario.warnings.end());
+    }
+  }
+  for (const Diagnostic& warning : found) warnings += "warning: " + warning.message + "\n";
+  return pools;
+}
+
+}  // namespace
+
+int explain_command(const Arguments& arguments) {
+  Options options("explain", "Shows where the time of a prefill and a decode step goes, operator by operator, and how the GPU's memory is spent.",
+                  "[SCENARIO.yaml]");
+  for (const PoolOption& row : pool_options) options.value(row.option, row.placeholder, row.description);
+  options.value("batch", "N", "sequences of the decode step (default 1)");
+  options.value("context", "N", "tokens each of them sees (default 4096, at most the model's)");
+  options.value("prompt", "N", "tokens of the prompt of the prefill step (default: the context)");
+  options.value("json", "FILE", "write the figures as JSON; - for standard output");
+  declare_scenario_options(options);
+  if (!options.parse(arguments)) return 0;
+  constexpr std::int64_t most = 100'000'000;
+  const auto batch = options.integer("batch", 1, 1'000'000);
+  const auto context = options.integer("context", 1, most);
+  const auto prompt = options.integer("prompt", 1, most);
+
+  Outputs outputs;
+  AtomicFile* json = outputs.open(options.get("json"));
+  std::string warnings;
+  std::vector<Explanation> explanations;
+  for (const Pool& pool : pools_to_explain(options, warnings)) {
+    ExplainedBatch asked;
+    asked.batch = batch.value_or(1);
+    asked.context = context.value_or(std::min<std::int64_t>(4096, pool.engine.max_model_len));
+    asked.prompt = prompt.value_or(asked.context);
+    if (std::max(asked.context, asked.prompt) > pool.engine.max_model_len) {
+      warnings += fmt::format("warning: {} tokens are beyond the model's {}\n", std::max(asked.context, asked.prompt), pool.engine.max_model_len);
+    }
+    explanations.push_back(explain(pool, asked));
+  }
+  complain(warnings);
+  if (json != nullptr) json->write(explain_json(explanations));
+  if (!outputs.uses_standard_output()) {
+    std::string text;
+    for (const Explanation& explanation : explanations) text += (text.empty() ? "" : "\n") + explain_text(explanation);
+    print(text);
+  }
+  outputs.commit();
+  return 0;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,125 @@
+// ridgeline run SCENARIO.yaml
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "scenarios/build/run.hpp"
+#include "scenarios/cli/commands.hpp"
+#include "scenarios/cli/options.hpp"
+#include "scenarios/cli/outputs.hpp"
+#include "scenarios/cli/terminal.hpp"
+#include "scenarios/load/config_json.hpp"
+#include "scenarios/load/expand.hpp"
+#include "scenarios/load/resolve_all.hpp"
+#include "scenarios/report/chrome_trace.hpp"
+#include "scenarios/report/request_log.hpp"
+#include "scenarios/report/run_json.hpp"
+#include "scenarios/report/run_table.hpp"
+#include "scenarios/report/step_log.hpp"
+#include "scenarios/report/version.hpp"
+
+namespace ridgeline::cli {
+
+namespace {
+
+std::vector<std::string> pool_names(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const Pool& pool : scenario.fleet) names.push_back(pool.name);
+  return names;
+}
+
+// The files of one run beside its JSON.
+struct Logs {
+  AtomicFile* steps = nullptr;
+  AtomicFile* requests = nullptr;
+  AtomicFile* trace = nullptr;
+};
+
+RunResult run_logged(const Scenario& scenario, const Logs& logs, ProgressMode mode) {
+  RunOptions options;
+  std::optional<StepLog> step_log;
+  std::optional<RequestLog> request_log;
+  std::optional<ChromeTrace> chrome_trace;
+  if (logs.steps != nullptr) options.observers.push_back(&step_log.emplace(*logs.steps));
+  if (logs.requests != nullptr) options.observers.push_back(&request_log.emplace(*logs.requests, pool_names(scenario)));
+  if (logs.trace != nullptr) options.observers.push_back(&chrome_trace.emplace(*logs.trace, pool_names(scenario)));
+  options.log_steps = step_log.has_value();
+  Progress progress(mode, scenario.workload.num_prompts.value_or(0), "requests finished");
+  options.progress = [&](std::int64_t finished) { progress.update(finished); };
+  RunResult result = run(scenario, options);
+  if (chrome_trace) chrome_trace->end();
+  return result;
+}
+
+std::vector<ScenarioPoint> chosen_points(const Options& options) {
+  const Config document = load_document(options.operand(), scenario_options(options));
+  std::vector<ScenarioPoint> points = expand(document);
+  if (const auto sweep = document.find("sweep"); sweep && !sweep->is_null()) {
+    throw ConfigError(sweep->mistake(fmt::format("describes {} points; use `ridgeline sweep {}`", points.size(), options.operand())));
+  }
+  const auto name = options.get("alternative");
+  if (!name) return points;
+  std::vector<std::string> names;
+  for (const ScenarioPoint& point : points) {
+    if (point.label == *name) return {point};
+    if (!point.label.empty()) names.push_back(point.label);
+  }
+  if (names.empty()) throw ConfigError("--alternative: the scenario has no `alternatives:`");
+  throw ConfigError("--alternative: unknown name `" + *name + "`" + suggestion(*name, names));
+}
+
+void refuse_unbuilt(const Options& options) {
+  if (options.has("html")) throw ConfigError("--html: the HTML report is not in this version; use --json, --requests or --trace");
+}
+
+}  // namespace
+
+int run_command(const Arguments& arguments) {
+  Options options("run", "Simulates a scenario and prints what came of it. With `alternatives:` in the file, all of them, side by side.",
+                  "SCENARIO.yaml");
+  declare_scenario_options(options);
+  options.value("alternative", "NAME", "run only this one of the scenario's `alternatives:`");
+  options.value("json", "FILE", "write the result as JSON; - for standard output, where nothing else is then printed");
+  options.value("requests", "FILE", "write one CSV row per request");
+  options.value("step-log", "FILE", "write one CSV row per step and request");
+  options.value("trace", "FILE", "write a timeline for ui.perfetto.dev");
+  options.value("html", "FILE", "write a report page (not in this version)");
+  options.value("progress", "WHEN", "auto (default), always or never");
+  if (!options.parse(arguments)) return 0;
+  refuse_unbuilt(options);
+  const ProgressMode mode = progress_mode(options.get("progress"));
+
+  std::vector<LabelledScenario> scenarios = resolve_all(chosen_points(options));
+  const bool several = scenarios.size() > 1;
+  if (several && (options.has("step-log") || options.has("requests") || options.has("trace"))) {
+    throw ConfigError("--step-log, --requests and --trace write one run; choose it with --alternative NAME");
+  }
+  Outputs outputs;
+  AtomicFile* json_file = outputs.open(options.get("json"));
+  const Logs logs{outputs.open(options.get("step-log")), outputs.open(options.get("requests")), outputs.open(options.get("trace"))};
+
+  std::vector<Compared> results;
+  for (LabelledScenario& labelled : scenarios) {
+    RunResult result = run_logged(labelled.scenario, logs, mode);
+    complain(warning_lines(labelled.scenario, result));
+    results.push_back({labelled.label, std::move(labelled.scenario), std::move(result)});
+  }
+  if (json_file != nullptr) {
+    nlohmann::ordered_json json;
+    if (several) {
+      json["version"] = version();
+      for (const Compared& one : results) json["alternatives"][one.label] = run_json(one.scenario, one.result);
+    } else {
+      json = run_json(results.front().scenario, results.front().result);
+    }
+    json_file->write(dump(json) + "\n");
+  }
+  if (!outputs.uses_standard_output()) {
+    for (const Compared& one : results) print((several ? one.label + ": " : "") + run_table(one.scenario, one.result) + (several ? "\n" : ""));
+    if (several) print(comparison_table(results));
+  }
+  outputs.commit();
+  return 0;
+}
+
+}  // namespace ridgeline::cli

@@ -1,0 +1,135 @@
+#include "scenarios/report/explain.hpp"
+
+#include <algorithm>
+
+#include "models/kv_bytes.hpp"
+#include "scenarios/build/step_cost.hpp"
+
+namespace ridgeline {
+
+namespace {
+
+BatchShape decode_batch(const ModelSpec& model, std::int64_t batch, std::int64_t context) {
+  BatchShape shape;
+  shape.decode_sequences = shape.sampled_sequences = batch;
+  shape.decode_queries = Tokens{batch};
+  shape.decode_context = Tokens{batch * context};
+  const std::int64_t window = model.sliding_window();
+  shape.decode_context_in_window = Tokens{batch * (window > 0 ? std::min(window, context) : context)};
+  return shape;
+}
+
+BatchShape prefill_batch(std::int64_t prompt) {
+  BatchShape shape;
+  shape.chunks.push_back({Tokens{prompt}, Tokens{0}});
+  shape.sampled_sequences = 1;
+  return shape;
+}
+
+Cause largest(const TimeByCause& time) {
+  Cause most = Cause::weights;
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    if (time[static_cast<Cause>(i)] > time[most]) most = static_cast<Cause>(i);
+  }
+  return most;
+}
+
+void add(OperatorRow& sum, const OperatorRow& row) {
+  sum.flops += row.flops;
+  sum.weights += row.weights;
+  sum.kv += row.kv;
+  sum.activations += row.activations;
+  sum.time += row.time;
+}
+
+// Everything needed to price steps of one pool.
+struct Pricing {
+  std::shared_ptr<const WorkModel> model;
+  std::shared_ptr<const DeviceModel> device;
+  std::shared_ptr<StepCost> step_cost;
+};
+
+Pricing make_pricing(const Pool& pool) {
+  const Scenario scenario;  // priced by the roofline, whatever the scenario's `cost:` says
+  return {make_work_model(pool), make_device(scenario, pool), make_step_cost(scenario, pool)};
+}
+
+ExplainedStep explain_step(const std::string& name, const BatchShape& batch, Pricing& pricing) {
+  ExplainedStep step;
+  step.name = name;
+  step.batch = batch;
+  for (const Op& op : pricing.model->lower(step.batch).ops) {
+    const OpPrice price = pricing.device->price(op);
+    OperatorRow row;
+    row.name = op.name;
+    row.repeats = op.repeats;
+    row.flops = op.flops * static_cast<double>(op.repeats);
+    row.weights = op.weight_bytes * op.repeats;
+    row.kv = op.kv_bytes * op.repeats;
+    row.activations = op.activation_bytes * op.repeats;
+    row.time = price.time * op.repeats;
+    row.bound = largest(price.by_cause);
+    row.provenance = price.provenance;
+    row.attention = std::holds_alternative<AttentionShape>(op.shape);
+    for (std::size_t i = 0; i < cause_count; ++i) {
+      step.by_cause[static_cast<Cause>(i)] += price.by_cause[static_cast<Cause>(i)] * op.repeats;
+    }
+    add(step.sum, row);
+    step.rows.push_back(std::move(row));
+  }
+  step.sum.name = "sum";
+  step.sum.bound = largest(step.by_cause);
+  step.step = pricing.step_cost->of(step.batch);
+  return step;
+}
+
+double intensity_of(const std::vector<OperatorRow>& rows, bool attention) {
+  OperatorRow sum;
+  for (const OperatorRow& row : rows) {
+    const bool matrix = row.weights.count() > 0 && row.flops.count() > 0;
+    if (attention ? row.attention : matrix && !row.attention) add(sum, row);
+  }
+  return sum.intensity();
+}
+
+std::vector<BatchPoint> batch_curve(const Pool& pool, std::int64_t context, Pricing& pricing) {
+  std::vector<BatchPoint> curve;
+  for (std::int64_t batch = 1; batch <= pool.engine.max_num_seqs; batch *= 2) {
+    const ExplainedStep step = explain_step("decode", decode_batch(*pool.model, batch, context), pricing);
+    BatchPoint point;
+    point.batch = batch;
+    point.matrix_intensity = intensity_of(step.rows, false);
+    point.attention_intensity = intensity_of(step.rows, true);
+    point.intensity = step.sum.intensity();
+    point.step = step.step;
+    if (pool.memory) {
+      const KvLayout& layout = pool.memory->layout;
+      point.fits = batch * layout.blocks_of_request(Tokens{context}, pool.engine.max_num_batched_tokens) <= pool.engine.num_gpu_blocks - 1;
+    }
+    curve.push_back(point);
+  }
+  return curve;
+}
+
+}  // namespace
+
+Explanation explain(const Pool& pool, const ExplainedBatch& asked) {
+  Explanation explanation{.pool = pool, .asked = asked};
+  const ModelSpec& model = *pool.model;
+  explanation.math = model.formats.at(model.layers.front().format[static_cast<std::size_t>(LinearKind::qkv)]).math;
+  explanation.ridge_point = pool.gpu->ridge_point(explanation.math);
+  Pricing pricing = make_pricing(pool);
+  if (model.encoder) {
+    explanation.steps.push_back(explain_step("encoding", prefill_batch(asked.prompt), pricing));
+    return explanation;
+  }
+  explanation.kv_bytes_per_token = kv_bytes_per_token(model, pool.kv);
+  explanation.kv_bytes_per_token_per_gpu = kv_bytes_per_token(model, pool.kv, pool.shard());
+  explanation.kv_bytes = kv_bytes_of_sequence(model, pool.kv, Tokens{asked.context}) * asked.batch;
+  explanation.steps.push_back(explain_step("prefill", prefill_batch(asked.prompt), pricing));
+  explanation.steps.push_back(explain_step("decode", decode_batch(model, asked.batch, asked.context), pricing));
+  explanation.curve = batch_curve(pool, asked.context, pricing);
+  return explanation;
+}
+
+}  // namespace ridgeline

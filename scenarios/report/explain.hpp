@@ -1,0 +1,76 @@
+// Where the time of one step goes, operator by operator: the reasoning of the simulator laid open for one pool.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "scenarios/load/scenario.hpp"
+#include "sim/cost/batch_shape.hpp"
+#include "sim/cost/price.hpp"
+
+namespace ridgeline {
+
+/// The two steps to explain.
+struct ExplainedBatch {
+  std::int64_t batch = 0;    ///< sequences of the decode step
+  std::int64_t context = 0;  ///< tokens each of them sees, the newest included
+  std::int64_t prompt = 0;   ///< tokens of the one prompt of the prefill step
+};
+
+/// One operator of a step, all its repeats together, per GPU.
+struct OperatorRow {
+  std::string name;
+  std::int64_t repeats = 0;
+  Flops flops;
+  Bytes weights, kv, activations;
+  Duration time;
+  Cause bound = Cause::overhead;  ///< what most of the time goes to
+  Provenance provenance = Provenance::datasheet;
+  bool attention = false;
+
+  [[nodiscard]] Bytes bytes() const { return weights + kv + activations; }
+  /// FLOP per byte; 0 when nothing is moved.
+  [[nodiscard]] double intensity() const { return bytes().count() > 0 ? flops.count() / bytes().as_double() : 0.0; }
+};
+
+struct ExplainedStep {
+  std::string name;  ///< "prefill" or "decode"
+  BatchShape batch;
+  std::vector<OperatorRow> rows;
+  OperatorRow sum;          ///< of all rows
+  TimeByCause by_cause;     ///< of the operators
+  StepPrice step;           ///< as simulated: with CUDA-graph padding and host time
+};
+
+/// Decode at one batch size, for the curves over batch.
+struct BatchPoint {
+  std::int64_t batch = 0;
+  double matrix_intensity = 0.0;     ///< FLOP per byte of the matrix products
+  double attention_intensity = 0.0;  ///< of attention
+  double intensity = 0.0;            ///< of the whole step
+  StepPrice step;
+  bool fits = true;                  ///< the KV of the batch fits into the cache
+};
+
+struct Explanation {
+  Pool pool;
+  ExplainedBatch asked;
+  DType math = DType::bf16;         ///< of the dense layers
+  double ridge_point = 0.0;         ///< FLOP per byte where memory slope and compute roof meet
+  Bytes kv_bytes_per_token;         ///< whole model
+  Bytes kv_bytes_per_token_per_gpu;
+  Bytes kv_bytes;                   ///< of `batch` sequences of `context` tokens, whole model
+  std::vector<ExplainedStep> steps; ///< prefill, then decode; an encoder has no decode step
+  std::vector<BatchPoint> curve;    ///< decode over batch at the asked context; empty for encoders
+};
+
+/// `pool` has GPU, model and node.
+Explanation explain(const Pool& pool, const ExplainedBatch& asked);
+
+/// For people.
+std::string explain_text(const Explanation& explanation);
+/// For programs; sizes in bytes, times in microseconds.
+std::string explain_json(const std::vector<Explanation>& explanations);
+
+}  // namespace ridgeline
