@@ -21,6 +21,12 @@ enum class EngineAge : std::uint8_t {
   vllm_main_2026,  ///< an estimate of the CUDA graphs is deducted as well
 };
 
+/// How the sampler's warm-up finds top-k and top-p. It decides the activation peak of most dense models.
+enum class Sampler : std::uint8_t {
+  pytorch,     ///< sorts all logits
+  flashinfer,  ///< rejection sampling without a sort (also the Triton kernels of 2026)
+};
+
 /// What the budget depends on.
 struct MemoryRequest {
   Bytes total_memory;                    ///< of one GPU, as the driver reports it
@@ -34,6 +40,7 @@ struct MemoryRequest {
   Shard shard;
   EngineAge age = EngineAge::vllm_v1;
   bool enforce_eager = false;            ///< no CUDA graphs
+  std::optional<Sampler> sampler;        ///< default: see `default_sampler`
 };
 
 /// The budget of one GPU.
@@ -56,6 +63,10 @@ struct MemoryBudget {
   [[nodiscard]] bool fits() const { return num_gpu_blocks >= blocks_per_request; }
 };
 
+/// Which sampler an installation has is not visible from its flags; the default follows the start-up logs of each age. V1: servers
+/// that run at most 256 sequences (A100 class, 0.10.1) had FlashInfer, those with more (H100 class, 0.11.0) PyTorch.
+Sampler default_sampler(EngineAge age, std::int64_t max_num_seqs);
+
 /// The budget; does not complain when nothing fits.
 MemoryBudget memory_budget(const ModelSpec& model, const MemoryRequest& request);
 
@@ -69,5 +80,7 @@ std::optional<double> smallest_utilization(const ModelSpec& model, const MemoryR
 std::int64_t longest_model_len(const ModelSpec& model, const MemoryRequest& request);
 /// Smallest tensor-parallel degree of the model that fits, if any does.
 std::optional<int> smallest_tensor_parallel(const ModelSpec& model, const MemoryRequest& request);
+/// Smallest number of pipeline stages, at the requested tensor parallelism, whose fullest stage fits.
+std::optional<int> smallest_pipeline_parallel(const ModelSpec& model, const MemoryRequest& request);
 
 }  // namespace ridgeline

@@ -1,6 +1,7 @@
 #include "models/parameters.hpp"
 
 #include <cmath>
+#include <string_view>
 
 #include "models/matrices.hpp"
 
@@ -17,19 +18,19 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 Bytes stored(double values, double bits) { return Bytes{static_cast<std::int64_t>(std::ceil(values * bits / 8.0))}; }
 
 /// Grouped MXFP4 kernels want widths in multiples of 64 per rank and the hidden size in multiples of 256, and vLLM pads the
-/// stored experts (`layers/quantization/mxfp4.py`). gpt-oss-120b: 60.8 GiB in the file, 64.4 GiB on one H100.
-Matrix padded(Matrix matrix) {
-  if (matrix.kind != LinearKind::experts || matrix.format->name != "mxfp4") return matrix;
+/// stored nibbles, not their scales (`layers/quantization/mxfp4.py`). gpt-oss-120b: 60.8 GiB in the file, 64.4 GiB on one H100.
+Bytes padding_bytes(const Matrix& matrix) {
+  if (matrix.kind != LinearKind::experts || matrix.format->name != "mxfp4") return Bytes{0};
   const bool down = std::string_view(matrix.name) == "down_proj";
-  (down ? matrix.n : matrix.k) = round_up(down ? matrix.n : matrix.k, 256);
-  (down ? matrix.k : matrix.n) = round_up(down ? matrix.k : matrix.n, down ? 64 : 128);
-  return matrix;
+  const std::int64_t n = round_up(matrix.n, down ? 256 : 128);
+  const std::int64_t k = round_up(matrix.k, down ? 64 : 256);
+  return stored(static_cast<double>(matrix.copies * (n * k - matrix.n * matrix.k)), 4.0);
 }
 
 Bytes bytes_of(const std::vector<Matrix>& matrices, const WeightFormat& plain) {
   Bytes sum;
-  for (const Matrix& unpadded : matrices) {
-    const Matrix matrix = padded(unpadded);
+  for (const Matrix& matrix : matrices) {
+    sum += padding_bytes(matrix);
     sum += stored(static_cast<double>(matrix.parameters()), matrix.format->bits);
     sum += stored(static_cast<double>(matrix.copies * matrix.n), matrix.format->bits_per_output);
     sum += stored(static_cast<double>(matrix.bias), plain.bits);
