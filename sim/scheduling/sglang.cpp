@@ -68,6 +68,7 @@ class Sglang final : public SequenceEngine {
   void drop_finished(Batch& batch);
 
   void form_prefill(StepPlan& plan, SchedulerListener& listener);
+  [[nodiscard]] std::int64_t places() const;
   void pick(SglangAdmission& admission);
   [[nodiscard]] double expected_of_running() const;
   void start_prefill(const SglangAdmission& admission, StepPlan& plan, SchedulerListener& listener);
@@ -141,6 +142,7 @@ void Sglang::drop_finished(Batch& batch) {
 }
 
 void Sglang::form_prefill(StepPlan& plan, SchedulerListener& listener) {
+  if (!chunked_ && !queue_.empty() && places() <= 0) batch_is_full_ = true;
   if (!chunked_ && (batch_is_full_ || queue_.empty())) return;
   queue_policy_.sort(queue_, memory_.tree());
   const std::int64_t riding = mixes_ ? static_cast<std::int64_t>(running_batch_.size()) : 0;
@@ -150,13 +152,16 @@ void Sglang::form_prefill(StepPlan& plan, SchedulerListener& listener) {
   if (!admission.batch().empty()) start_prefill(admission, plan, listener);
 }
 
+std::int64_t Sglang::places() const {
+  // In the batch, finished requests included; and rows of the request table, where a cut prompt has its own already.
+  return config_.max_num_seqs - std::max(static_cast<std::int64_t>(running_batch_.size()), running_);
+}
+
 void Sglang::pick(SglangAdmission& admission) {
-  // Places in the batch, finished requests included, and free rows of the request table, which a cut prompt occupies.
-  const std::int64_t places =
-      config_.max_num_seqs - std::max(static_cast<std::int64_t>(running_batch_.size()), running_);
+  const std::int64_t most = places();
   std::size_t taken = 0;
   for (SglangSequence* sequence : queue_) {
-    if (static_cast<std::int64_t>(admission.batch().size()) >= places) batch_is_full_ = true;
+    if (static_cast<std::int64_t>(admission.batch().size()) >= most) batch_is_full_ = true;
     if (batch_is_full_) break;
     memory_.find_prefix(*sequence);
     const std::size_t size = admission.batch().size();

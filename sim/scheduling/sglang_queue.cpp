@@ -98,7 +98,7 @@ void SglangQueuePolicy::sort_by_prefix(std::vector<SglangSequence*>& queue, Radi
   ranked.reserve(queue.size());
   queued_.clear();
   for (SglangSequence* sequence : queue) {
-    Ranked entry{sequence, false, tree.match(sequence->content, sequence->known()).tokens};
+    Ranked entry{sequence, false, std::min(tree.match(sequence->content, sequence->known()).tokens, sequence->known() - 1)};
     if (entry.cached <= short_cached_prefix) {
       entry.later = queued_.match(sequence->content, sequence->known()).tokens >= long_shared_prefix;
       if (!entry.later) queued_.insert(sequence->content, sequence->known());
