@@ -1,10 +1,90 @@
-// ridgeline validate operators FILE.csv..., ridgeline calibrate FILE.csv...
+// ridgeline validate operators FILE.csv...
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "hardware/validate_operators.hpp"
 #include "scenarios/cli/commands.hpp"
-#include "sim/base/error.hpp"
+#include "scenarios/cli/options.hpp"
+#include "scenarios/cli/outputs.hpp"
+#include "scenarios/cli/terminal.hpp"
+#include "scenarios/report/csv_cell.hpp"
+#include "scenarios/report/text.hpp"
 
 namespace ridgeline::cli {
 
-int validate_command(const Arguments&) { throw ConfigError("`validate` is not in this version"); }
-int calibrate_command(const Arguments&) { throw ConfigError("`calibrate` is not in this version"); }
+namespace {
+
+std::string groups_text(const OperatorValidation& validation) {
+  TextTable table;
+  table.add({"gpu", "operator", "dtype", "source", "rows", "MAPE", "median", "p90", "pure roofline"});
+  for (const OperatorGroup& group : validation.groups) {
+    table.add({group.gpu, group.op, group.dtype, group.source, grouped(static_cast<std::int64_t>(group.rows)), percent(group.mape),
+               percent(group.median), percent(group.p90), percent(group.roofline_mape)});
+  }
+  return table.text();
+}
+
+std::string worst_text(const OperatorValidation& validation) {
+  std::string text = "\nworst rows of each group\n";
+  for (const OperatorGroup& group : validation.groups) {
+    text += fmt::format("  {} {} {} {}\n", group.gpu, group.op, group.dtype, group.source);
+    for (const std::size_t index : group.worst) {
+      const ValidatedRow& row = validation.rows[index];
+      text += fmt::format("    {:+.1f} %  {}  measured {} us, predicted {} us  ({}:{})\n", row.error() * 100, row.shape,
+                          figure(row.measured.microseconds()), figure(row.predicted.microseconds()), row.file, row.line);
+    }
+  }
+  return text;
+}
+
+std::string skipped_text(const OperatorValidation& validation) {
+  std::string text;
+  for (const SkippedRows& skipped : validation.skipped) {
+    text += fmt::format("  {} rows not priced: {}\n", grouped(static_cast<std::int64_t>(skipped.rows)), skipped.reason);
+  }
+  return text.empty() ? "" : "\n" + text;
+}
+
+std::string rows_csv(const OperatorValidation& validation) {
+  std::string text = "file,line,gpu,op,dtype,source,label,shape,measured_us,predicted_us,roofline_us,error,provenance\n";
+  for (const ValidatedRow& row : validation.rows) {
+    text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", csv_cell(row.file), row.line, csv_cell(row.gpu), csv_cell(row.op),
+                        csv_cell(row.dtype), csv_cell(row.source), csv_cell(row.label), csv_cell(row.shape), row.measured.microseconds(),
+                        row.predicted.microseconds(), row.roofline.microseconds(), row.error(), to_string(row.provenance));
+  }
+  return text;
+}
+
+}  // namespace
+
+int validate_command(const Arguments& arguments) {
+  Options options("validate", "Compares predictions with measurements. `operators`: every row of CSV files with measured operator times.",
+                  "operators FILE.csv...");
+  options.value("json", "FILE", "write the groups as JSON; - for standard output");
+  options.value("rows", "FILE", "write every row, measured and predicted, as CSV");
+  options.flag("worst", "print the five worst rows of each group");
+  if (!options.parse(arguments)) return 0;
+  std::vector<std::string> files = options.operands();
+  if (files.empty()) throw ConfigError("ridgeline validate: expected `operators` and CSV files");
+  const std::string what = files.front();
+  if (what == "serving" || what == "requests") throw ConfigError("`validate " + what + "` is not in this version; `validate operators` is");
+  if (what == "schedules") return check_schedule_command({arguments.begin() + 1, arguments.end()});
+  if (what != "operators") throw ConfigError("ridgeline validate: nothing called `" + what + "`" + suggestion(what, {"operators", "schedules"}));
+  files.erase(files.begin());
+  if (files.empty()) throw ConfigError("ridgeline validate operators: expected CSV files");
+
+  Outputs outputs;
+  AtomicFile* json = outputs.open(options.get("json"));
+  AtomicFile* rows = outputs.open(options.get("rows"));
+  const OperatorValidation validation = validate_operators({files.begin(), files.end()});
+  if (json != nullptr) json->write(to_json(validation) + "\n");
+  if (rows != nullptr) rows->write(rows_csv(validation));
+  if (!outputs.uses_standard_output()) {
+    print(groups_text(validation) + (options.has("worst") ? worst_text(validation) : "") + skipped_text(validation));
+  }
+  outputs.commit();
+  return 0;
+}
 
 }  // namespace ridgeline::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/report/csv_cell.hpp"
 #include "scenarios/report/decimal.hpp"
 
 namespace ridgeline {
@@ -15,7 +16,7 @@ void RequestLog::finished(const Request& request, Time /*now*/) {
   const std::int64_t output = request.spec.output.count();
   const Duration decode = request.last_token - request.first_token;
   const std::string tpot = output > 1 ? milliseconds_text(Duration{decode.picoseconds() / (output - 1)}) : "";
-  sink_.write(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", request.spec.row, pool_names_.at(request.pool), request.replica,
+  sink_.write(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", request.spec.row, csv_cell(pool_names_.at(request.pool)), request.replica,
                           seconds_text(request.spec.arrival), seconds_text(request.sent), seconds_text(request.first_token),
                           seconds_text(request.last_token), request.spec.input.count(), output, request.cached_prompt.count(),
                           request.preemptions, milliseconds_text(request.first_token - request.sent), tpot,

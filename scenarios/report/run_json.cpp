@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/load/config_json.hpp"
+#include "scenarios/report/provenance.hpp"
 #include "scenarios/report/version.hpp"
 
 namespace ridgeline {
@@ -135,6 +136,7 @@ nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& resul
   for (const PoolMetrics& pool : metrics.pools) json["pools"].push_back(pool_json(pool));
   json["workload"] = workload_json(result.workload);
   json["warnings"] = warnings_json(scenario, result);
+  for (const Pool& pool : scenario.fleet) json["provenance"][pool.name] = provenance_json(scenario, pool);
   json["scenario"] = to_json(scenario.resolved);
   json["version"] = version();
   json["seed"] = scenario.seed;

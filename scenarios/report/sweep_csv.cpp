@@ -4,20 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/report/csv_cell.hpp"
 #include "scenarios/report/run_json.hpp"
 #include "scenarios/report/text.hpp"
 
 namespace ridgeline {
 
 namespace {
-
-// RFC 4180: quoted where a comma, quote or line break would mislead.
-std::string cell(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
 
 struct Column {
   std::string name;
@@ -85,19 +78,19 @@ const std::vector<Column>& columns() {
 
 std::string sweep_csv(const std::vector<ScenarioPoint>& points, const std::vector<PointResult>& results) {
   std::string text;
-  for (const auto& [path, value] : points.front().values) text += cell(path) + ",";
+  for (const auto& [path, value] : points.front().values) text += csv_cell(path) + ",";
   text += "status";
   for (const Column& column : columns()) text += "," + column.name;
   text += ",error\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointResult& point = results[i];
-    for (const auto& [path, value] : points[i].values) text += cell(value) + ",";
+    for (const auto& [path, value] : points[i].values) text += csv_cell(value) + ",";
     text += point.result ? "ok" : "refused";
     for (const Column& column : columns()) {
       text += ",";
-      if (point.result) text += cell(column.value(*point.scenario, point.result->metrics));
+      if (point.result) text += csv_cell(column.value(*point.scenario, point.result->metrics));
     }
-    text += "," + cell(point.error) + "\n";
+    text += "," + csv_cell(point.error) + "\n";
   }
   return text;
 }
