@@ -11,7 +11,10 @@ VllmV1Scheduler::VllmV1Scheduler(const EngineConfig& config, const std::string& 
       speculation_(config, path),
       kv_(make_kv_cache(config, config.async_scheduling ? 2 : 1)),
       watermark_blocks_(static_cast<std::int64_t>(config.watermark * static_cast<double>(config.num_gpu_blocks))),
-      waiting_(config.scheduling_policy == "priority") {
+      waiting_(config.scheduling_policy == "priority"),
+      runs_(dynamic_cast<RunKvCache*>(kv_.get())),
+      paces_(runs_ && !config.exact_steps && !speculation_.on() && config.long_prefill_token_threshold == 0),
+      lockstep_(config.block_size, config.async_scheduling ? 0 : 1, config.attention_window) {
   if (config.scheduling_policy != "fcfs" && config.scheduling_policy != "priority") {
     throw ConfigError("scheduling_policy `" + config.scheduling_policy + "`" +
                       suggestion(config.scheduling_policy, {"fcfs", "priority"}));
@@ -76,20 +79,19 @@ void VllmV1Scheduler::add(Request& request, Time now) {
 
 bool VllmV1Scheduler::plan(Time /*now*/, StepPlan& plan, SchedulerListener& listener) {
   unseen_ = 0;
-  Step step;
-  if (!spare_steps_.empty()) {
-    step = std::move(spare_steps_.back());
-    spare_steps_.pop_back();
-  }
+  Step& step = in_flight_.spare();
   step.clear();
-  if (!plan_walk(step, listener)) {
-    spare_steps_.push_back(std::move(step));
-    return false;
+  if (!in_lockstep_ && may_form()) form_lockstep();
+  if (in_lockstep_ && !lockstep_fits()) dissolve_lockstep();
+  if (in_lockstep_) {
+    if (!plan_lockstep(step, plan.batch, listener)) return false;
+  } else {
+    if (!plan_walk(step, listener)) return false;
+    describe(step, plan.batch);
+    advance(step);
   }
-  describe(step, plan.batch);
-  advance(step);
   step.preempted.swap(preempted_);
-  in_flight_.push_back(std::move(step));
+  in_flight_.push();
   return true;
 }
 

@@ -2,6 +2,9 @@
 //
 // Rules from v1/core/sched/{scheduler,async_scheduler}.py of vLLM main of August 2026; flags of EngineConfig turn single
 // rules back to what release 0.11 did.
+//
+// Two ways to plan a step: the walk goes through the batch as the engine does; where every running sequence decodes one
+// token, the lockstep does the same in O(changes). EngineConfig::exact_steps leaves only the walk; results are equal.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "sim/scheduling/vllm_v1_lockstep.hpp"
 #include "sim/scheduling/vllm_v1_queues.hpp"
 #include "sim/scheduling/vllm_v1_sequence.hpp"
 #include "sim/scheduling/vllm_v1_speculation.hpp"
 #include "sim/serving/engine_config.hpp"
 #include "sim/serving/kv_cache.hpp"
+#include "sim/serving/kv_run_cache.hpp"
 #include "sim/serving/scheduler.hpp"
 
 namespace ridgeline {
@@ -63,11 +68,27 @@ class VllmV1Scheduler final : public Scheduler {
   void describe(const Step& step, BatchShape& batch) const;
   void check_admissible(const Sequence& sequence) const;
 
+  // Decoding in lockstep (vllm_v1_pace.cpp).
+  [[nodiscard]] bool ends_by_length(const Sequence& sequence) const;
+  [[nodiscard]] bool lockstep_fits() const;
+  bool plan_lockstep(Step& step, BatchShape& batch, SchedulerListener& listener);
+  void plan_partial(Step& step, Budget& budget);
+  void settle(Step& step);
+  void list_members(Step& step);
+  [[nodiscard]] bool may_join(const Sequence& sequence) const;
+  [[nodiscard]] bool may_form();
+  void form_lockstep();
+  void dissolve_lockstep();
+  void complete_lockstep(Step& step, SchedulerListener& listener);
+  void complete_joined(const Row& row, Time now, SchedulerListener& listener);
+  void finish_joined(Sequence& sequence, SchedulerListener& listener);
+
   // Completing (vllm_v1_complete.cpp).
   void complete_row(const Row& row, Time now, SchedulerListener& listener);
   void deliver(Sequence& sequence, std::int64_t tokens, Time now, SchedulerListener& listener);
   void finish(Sequence& sequence, SchedulerListener& listener);
   void log_rows(const Step& step);
+  void forget(Sequence& sequence, SchedulerListener& listener);
   void unpin(Sequence& sequence);
 
   Sequence& new_sequence();
@@ -82,10 +103,17 @@ class VllmV1Scheduler final : public Scheduler {
   std::int64_t unseen_ = 0;             // requests that arrived since the engine last looked at its queue
   vllm_v1::WaitingQueue waiting_;
   vllm_v1::RunningList running_;
-  std::deque<Step> in_flight_;          // oldest first
-  std::vector<Step> spare_steps_;
+  vllm_v1::StepRing in_flight_;
   std::vector<Sequence*> skipped_;      // set aside while the waiting queue is walked
   std::vector<Sequence*> preempted_;    // since the last step that ran
+  Time last_complete_;
+
+  RunKvCache* runs_;                    // kv_ when its blocks can be taken without naming their sequence, else null
+  bool paces_;                          // sequences may decode in lockstep
+  bool in_lockstep_ = false;
+  vllm_v1::Lockstep lockstep_;
+  Sequence* partial_ = nullptr;         // in lockstep: the running sequence in the middle of its prompt, last of the list
+
   bool keep_rows_ = false;
   std::vector<StepRow> rows_;
 };

@@ -6,13 +6,19 @@
 namespace ridgeline {
 
 void VllmV1Scheduler::complete(Time now, SchedulerListener& listener) {
-  Step step = std::move(in_flight_.front());
-  in_flight_.pop_front();
-  for (const Row& row : step.rows) complete_row(row, now, listener);
+  Step& step = in_flight_.front();
+  in_flight_.pop();
+  if (step.decodes > 0) complete_lockstep(step, listener);
+  for (const Row& row : step.rows) {
+    if (row.in_lockstep) continue;
+    if (row.sequence->pace == vllm_v1::Pace::walked) complete_row(row, now, listener);
+    else complete_joined(row, now, listener);
+  }
+  last_complete_ = now;
   if (keep_rows_) log_rows(step);
   for (const Row& row : step.rows) unpin(*row.sequence);
+  for (Sequence* sequence : step.ending) unpin(*sequence);
   for (Sequence* sequence : step.preempted) unpin(*sequence);
-  spare_steps_.push_back(std::move(step));
 }
 
 void VllmV1Scheduler::complete_row(const Row& row, Time now, SchedulerListener& listener) {
@@ -57,6 +63,10 @@ void VllmV1Scheduler::finish(Sequence& sequence, SchedulerListener& listener) {
   } else {
     waiting_.remove(&sequence);
   }
+  forget(sequence, listener);
+}
+
+void VllmV1Scheduler::forget(Sequence& sequence, SchedulerListener& listener) {
   sequence.state = State::finished;
   listener.finished(*sequence.request);
   sequence.request = nullptr;
@@ -69,14 +79,19 @@ void VllmV1Scheduler::unpin(Sequence& sequence) {
 void VllmV1Scheduler::log_rows(const Step& step) {
   rows_.clear();
   for (const Row& row : step.rows) {
-    // Tokens of the next step, which async scheduling has planned already, are not computed yet.
     const Sequence& sequence = *row.sequence;
-    const std::int64_t computed = sequence.computed - (sequence.in_flight - sequence.stale);
+    // Tokens of the next step, which async scheduling has planned already, are not computed yet.
+    std::int64_t computed = sequence.computed - (sequence.in_flight - sequence.stale);
+    std::int64_t outputs = sequence.outputs;
+    if (row.in_lockstep) {
+      computed = sequence.base + step.tick;
+      outputs = std::min(sequence.target, computed - sequence.prompt + 1);
+    }
     rows_.push_back({.request = sequence.row,
                      .kind = row.logged_as_prefill ? StepRow::Kind::prefill : StepRow::Kind::decode,
                      .scheduled = Tokens{row.scheduled},
                      .computed = Tokens{computed},
-                     .output = Tokens{sequence.outputs}});
+                     .output = Tokens{outputs}});
   }
   for (const Sequence* sequence : step.preempted) {
     rows_.push_back({.request = sequence->row,

@@ -191,6 +191,7 @@ void VllmV1Scheduler::advance(Step& step) {
 
 void VllmV1Scheduler::describe(const Step& step, BatchShape& batch) const {
   for (const Row& row : step.rows) {
+    if (row.in_lockstep) continue;
     const Sequence& sequence = *row.sequence;
     if (row.samples) {
       ++batch.sampled_sequences;
