@@ -6,38 +6,13 @@
 #include "sim/scheduling/sglang_admission.hpp"
 #include "sim/scheduling/sglang_memory.hpp"
 #include "sim/scheduling/sglang_queue.hpp"
+#include "sim/scheduling/sglang_retraction.hpp"
 
 namespace ridgeline {
 
 namespace {
 
-// sglang 9fec359a, environ.py: SGLANG_INIT_NEW_TOKEN_RATIO, SGLANG_MIN_NEW_TOKEN_RATIO_FACTOR,
-// SGLANG_NEW_TOKEN_RATIO_DECAY_STEPS, SGLANG_RETRACT_DECODE_STEPS.
-constexpr double initial_ratio = 0.7;
-constexpr double lowest_ratio_factor = 0.14;
-constexpr double ratio_decay_steps = 600.0;
-constexpr std::int64_t steps_after_retraction = 20;
-
-/// Share of max_tokens that running requests are expected to generate.
-class NewTokenRatio {
- public:
-  explicit NewTokenRatio(double conservativeness)
-      : first_(std::min(initial_ratio * conservativeness, 1.0)),
-        lowest_(std::min(first_ * lowest_ratio_factor, 1.0)),
-        decay_((first_ - lowest_) / ratio_decay_steps),
-        value_(first_) {}
-
-  [[nodiscard]] double value() const { return value_; }
-  void reset() { value_ = first_; }
-  void decay() { value_ = std::max(value_ - decay_, lowest_); }
-  void set(double value) { value_ = std::min(value, 1.0); }
-
- private:
-  double first_;
-  double lowest_;
-  double decay_;
-  double value_;
-};
+using Batch = SglangBatch;
 
 class Sglang final : public SequenceEngine {
  public:
@@ -62,8 +37,6 @@ class Sglang final : public SequenceEngine {
   void release(Sequence& sequence) override;
 
  private:
-  using Batch = std::vector<SglangSequence*>;
-
   void merge_last_prefill();
   void drop_finished(Batch& batch);
 
@@ -74,7 +47,6 @@ class Sglang final : public SequenceEngine {
   void start_prefill(const SglangAdmission& admission, StepPlan& plan, SchedulerListener& listener);
 
   void form_decode(StepPlan& plan, SchedulerListener& listener);
-  [[nodiscard]] bool next_decode_fits();
   void take_decode_tokens();
   void retract(SchedulerListener& listener);
 
@@ -223,7 +195,7 @@ void Sglang::form_decode(StepPlan& plan, SchedulerListener& listener) {
   const std::size_t size = running_batch_.size();
   if (static_cast<std::int64_t>(size) != decodes_.size()) drop_finished(running_batch_);
   if (!running_batch_.empty()) {
-    if (next_decode_fits()) {
+    if (next_decode_fits(decodes_, memory_)) {
       ratio_.decay();
     } else {
       retract(listener);
@@ -234,53 +206,22 @@ void Sglang::form_decode(StepPlan& plan, SchedulerListener& listener) {
   if (running_batch_.size() < size) batch_is_full_ = false;
 }
 
-bool Sglang::next_decode_fits() {
-  const std::int64_t needed = decodes_.blocks_due() * memory_.page_size();
-  memory_.evict_if_short(needed);
-  return memory_.free_tokens() >= needed;
-}
-
 void Sglang::take_decode_tokens() {
   memory_.evict_if_short(decodes_.size() * memory_.page_size());  // estimated: a page for every request
   memory_.take(decodes_.blocks_due() * memory_.page_size());
 }
 
-/// Most outputs first, then shortest input; the last go until the step fits. Their outputs are kept, they queue at the end.
 void Sglang::retract(SchedulerListener& listener) {
-  Batch kept = running_batch_;
-  std::stable_sort(kept.begin(), kept.end(), [this](const SglangSequence* a, const SglangSequence* b) {
-    const std::int64_t outputs_a = decodes_.outputs(*a);
-    const std::int64_t outputs_b = decodes_.outputs(*b);
-    return outputs_a != outputs_b ? outputs_a > outputs_b : a->input < b->input;
-  });
-  do {
-    if (kept.size() == 1) break;
-    SglangSequence& victim = *kept.back();
-    kept.pop_back();
-    memory_.drop(victim, decodes_.computed(victim));
-    memory_.evict_if_short(static_cast<std::int64_t>(kept.size()) * steps_after_retraction);
-    preempt(victim, listener);
-    queue_.push_back(&victim);
-  } while (!next_decode_fits());
-  if (kept.size() == 1 && !next_decode_fits()) {
-    throw ConfigError("SGLang would abort request " + std::to_string(kept.front()->row) +
-                      " here: it does not fit the KV pool even alone");
+  for (SglangSequence* victim : retract_for_decode(running_batch_, decodes_, memory_)) {
+    preempt(*victim, listener);
+    queue_.push_back(victim);
   }
-  running_batch_ = kept;
-
-  std::int64_t generated = 0;
-  std::int64_t allowed = 1;
-  for (SglangSequence* sequence : kept) {
-    decodes_.leave(*sequence);
-    generated += sequence->outputs;
-    allowed += sequence->max_tokens;
-  }
-  for (SglangSequence* sequence : kept) {  // the sorted order stays
+  for (SglangSequence* sequence : running_batch_) decodes_.leave(*sequence);
+  for (SglangSequence* sequence : running_batch_) {  // the batch keeps its new order
     sequence->order = last_order_++;
     decodes_.join(*sequence);
   }
-  generated += steps_after_retraction * static_cast<std::int64_t>(kept.size());
-  ratio_.set(static_cast<double>(generated) / static_cast<double>(allowed));
+  ratio_.after_retraction(running_batch_);
 }
 
 void Sglang::prompt_done(Sequence& sequence) {

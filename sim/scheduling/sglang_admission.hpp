@@ -46,9 +46,10 @@ class SglangAdmission {
   [[nodiscard]] const std::vector<SglangSequence*>& batch() const { return batch_; }
   /// The one whose prompt `add` cut, or null.
   [[nodiscard]] SglangSequence* cut() const { return cut_; }
+  /// Tokens not spoken for yet.
+  [[nodiscard]] double left() const { return static_cast<double>(memory_.free_or_evictable()) - planned_; }
 
  private:
-  [[nodiscard]] double left() const { return static_cast<double>(memory_.free_or_evictable()) - planned_; }
   void charge(std::int64_t extend, std::int64_t expected);
   [[nodiscard]] Verdict verdict() const;
 

@@ -1,6 +1,8 @@
 // A request in SGLang, with its place in the radix tree.
 #pragma once
 
+#include <vector>
+
 #include "sim/scheduling/sequence.hpp"
 #include "sim/serving/radix_tree.hpp"
 
@@ -14,5 +16,8 @@ struct SglangSequence : Sequence {
   std::int64_t extend = 0;          ///< tokens to compute in the step being formed
   bool finished = false;            ///< still listed in a batch, until that is filtered
 };
+
+/// In batch order.
+using SglangBatch = std::vector<SglangSequence*>;
 
 }  // namespace ridgeline
