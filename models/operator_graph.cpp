@@ -28,6 +28,7 @@ constexpr std::int64_t bytes_per_element(ElementwiseFamily family) {
     case ElementwiseFamily::quantise: return 3;
     case ElementwiseFamily::sampling: return half;
     case ElementwiseFamily::norm:
+    case ElementwiseFamily::layer_norm:
     case ElementwiseFamily::rope:
     case ElementwiseFamily::activation:
     case ElementwiseFamily::embedding: return 2 * half;

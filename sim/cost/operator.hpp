@@ -27,6 +27,7 @@ struct GemmShape {
   DType weight = DType::bf16;  ///< storage type; narrower than `math` means weight-only quantisation
   double weight_bits = 16.0;   ///< storage bits per weight, scales and zero points included (AWQ g128: 4.16)
   bool quantises_input = false;///< dynamic activation quantisation of the 16-bit [m,k] input precedes the GEMM
+  bool block_scaled = false;   ///< fp8 with a scale per 128 x 128 weights and per 128 inputs (DeepSeek-V3): other kernels
 };
 
 /// Attention of one layer on one rank over a whole step: all decode sequences and all prefill chunks.
@@ -47,7 +48,9 @@ struct AttentionShape {
                                     ///< layers between two calls sweep it out
 };
 
-enum class ElementwiseFamily : std::uint8_t { norm, residual_norm, rope, gated_activation, activation, add, embedding, quantise, sampling };
+enum class ElementwiseFamily : std::uint8_t {
+  norm, residual_norm, rope, gated_activation, activation, add, embedding, quantise, sampling, layer_norm
+};
 
 /// A memory-bound kernel over `rows` x `width` elements of 16 bits.
 struct ElementwiseShape {
@@ -67,6 +70,7 @@ struct MoeShape {
   DType math = DType::bf16;
   DType weight = DType::bf16;
   double weight_bits = 16.0;
+  bool block_scaled = false;  ///< as GemmShape's
   double skew = 0.0;  ///< exponent of a power law of expert popularity; 0 = balanced
   bool gated = true;  ///< false: up and down only, without a gate projection (Nemotron 3: squared ReLU)
 };
