@@ -20,18 +20,20 @@ double to_the_16th(double x) {
   return x * x;
 }
 
-/// Seconds of the thread blocks alone: waves over the SMs with the cheapest number of splits.
-double block_seconds(double items, double key_tiles, double tile, double most_splits, const AttentionDecodeParameters& p,
-                     double sm_count) {
+/// Seconds of the thread blocks alone: waves over the SMs with the cheapest number of splits. `per_sm` = items / SMs.
+double block_seconds(double per_sm, double key_tiles, double tile, double most_splits, const AttentionDecodeParameters& p) {
   const double work_item = p.work_item.seconds();
   const double combine = p.combine.seconds();
   const double per_split = p.combine_per_split.seconds();
-  double best = std::ceil(items / sm_count) * (work_item + tile * key_tiles);
+  const double most = std::min(most_splits, key_tiles);
+  double best = fast_ceil(per_sm) * (work_item + tile * key_tiles);
   for (std::size_t i = 1; i < split_candidates.size(); ++i) {
     const double splits = split_candidates[i];
-    if (splits > key_tiles || splits > most_splits) break;
-    const double blocks = std::ceil(items * splits / sm_count) * (work_item + tile * (key_tiles / splits));
-    best = std::min(best, blocks + combine + splits * per_split);
+    const double merging = combine + splits * per_split;
+    // Without padding to whole waves these blocks take this long; more splits only take longer.
+    const double at_least = merging + per_sm * (splits * work_item + tile * key_tiles);
+    if (splits > most || at_least >= best) break;
+    best = std::min(best, merging + fast_ceil(per_sm * splits) * (work_item + tile * key_tiles / splits));
   }
   return best;
 }
@@ -53,11 +55,11 @@ FamilyPrice price_decode(const AttentionShape& shape, const AttentionDecodeParam
   const std::int64_t row_tiles = ceil_divide(group * rows_per_sequence, tile_rows);
   const double items = sequences * static_cast<double>(shape.kv_heads * row_tiles);
   const double key_tiles = std::max(1.0, context / sequences / keys);
-  const double flops_per_sm = p.tile_efficiency * gpu.peak(DType::bf16).count() / sm_count;
-  const double tile = flops_per_row_and_key(shape) * static_cast<double>(tile_rows) * keys / flops_per_sm;
+  const double tile =
+      flops_per_row_and_key(shape) * static_cast<double>(tile_rows) * keys / (p.tile_efficiency * peak_per_sm(gpu));
   const bool swapped = group > 1 && rows_per_sequence == 1;
   const double most_splits = kernel.splits_swapped_only && !swapped ? 1.0 : static_cast<double>(kernel.most_splits);
-  const double compute = block_seconds(items, key_tiles, tile, most_splits, p, sm_count);
+  const double compute = block_seconds(items / sm_count, key_tiles, tile, most_splits, p);
 
   const double kv_bytes = context * kv_bytes_per_token(shape);
   const double overflow = 1.0 / (1.0 + to_the_16th(p.l2_share * gpu.l2.as_double() / kv_bytes));

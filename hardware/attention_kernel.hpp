@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "hardware/gpu.hpp"
 #include "sim/cost/operator.hpp"
 
 namespace ridgeline {
@@ -39,6 +40,10 @@ std::vector<std::string> attention_kernel_names();
 /// Throws InternalError for a name that is not in attention_kernel_names().
 AttentionKernel attention_kernel(std::string_view name);
 
+/// The kernel vLLM 0.24 picks for decode on `gpu` with a cache of `kv_bits`: FA3 on Hopper, TensorRT-LLM's on Blackwell servers,
+/// else FA2, and FlashInfer where FA2 cannot read the cache.
+AttentionKernel engine_kernel(const GpuSpec& gpu, double kv_bits);
+
 /// Keys of one tile.
 std::int64_t tile_keys(AttentionKernel kernel, std::int64_t head_dim);
 
@@ -54,6 +59,15 @@ double flops_per_row_and_key(const AttentionShape& shape);
 
 /// Bytes of queries read and outputs written, per row of one sequence: 16 bits each.
 double io_bytes_per_row(const AttentionShape& shape);
+
+/// 16-bit tensor peak of one SM: bf16, or fp16 where the GPU has no bf16.
+double peak_per_sm(const GpuSpec& gpu);
+
+/// ceil for 0 <= x < 2^63: std::ceil is a library call on baseline x86-64, and prices are made of tiles.
+inline double fast_ceil(double x) {
+  const auto whole = static_cast<double>(static_cast<std::int64_t>(x));
+  return whole < x ? whole + 1.0 : whole;
+}
 
 /// (a^p + b^p)^(1/p) for non-negative a and b: their sum at p = 1, their maximum as p grows.
 double smooth_maximum(double a, double b, double p);

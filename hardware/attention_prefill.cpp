@@ -26,11 +26,11 @@ TileSeries series_of(const PrefillChunk& chunk, const Tiling& tiling, const Atte
   const double tokens = chunk.new_tokens.as_double();
   const double history = chunk.history.as_double();
   const double span = std::min(tiling.rows / tiling.rows_per_token, tokens);  // tokens of one row tile
-  const double row_tiles = std::ceil(tokens * tiling.rows_per_token / tiling.rows);
-  const double last = std::ceil((history + tokens) / tiling.keys);
-  const double first = shape.causal ? std::ceil((history + span) / tiling.keys) : last;
+  const double row_tiles = fast_ceil(tokens * tiling.rows_per_token / tiling.rows);
+  const double last = fast_ceil((history + tokens) / tiling.keys);
+  const double first = shape.causal ? fast_ceil((history + span) / tiling.keys) : last;
   if (shape.window > 0) {
-    const double most = std::ceil((static_cast<double>(shape.window) + span) / tiling.keys);
+    const double most = fast_ceil((static_cast<double>(shape.window) + span) / tiling.keys);
     if (first >= most) return {row_tiles, most, most};
     if (last > most) {
       const double rising = (most - first) / (last - first);  // share of row tiles before the window fills
@@ -82,9 +82,9 @@ FamilyPrice price_prefill(const AttentionShape& shape, const AttentionPrefillPar
   const Tiling tiling{static_cast<double>(kernel.prefill_tile_rows),
                       static_cast<double>(tile_keys(p.kernel, shape.head_dim)), kernel.packs_prefill ? group : 1.0};
   const double efficiency =
-      p.tile_efficiency * std::pow(static_cast<double>(shape.head_dim) / 128.0, p.head_dim_exponent);
-  const double tile = flops_per_row_and_key(shape) * tiling.rows * tiling.keys * sm_count /
-                      (std::min(1.0, efficiency) * gpu.peak(DType::bf16).count());
+      p.tile_efficiency * std::exp(p.head_dim_exponent * std::log(static_cast<double>(shape.head_dim) / 128.0));
+  const double tile =
+      flops_per_row_and_key(shape) * tiling.rows * tiling.keys / (std::min(1.0, efficiency) * peak_per_sm(gpu));
   const double work_item = p.work_item.seconds();
   const double token_bytes = kv_bytes_per_token(shape);
   const double io_bytes = io_bytes_per_row(shape);
@@ -100,7 +100,7 @@ FamilyPrice price_prefill(const AttentionShape& shape, const AttentionPrefillPar
     const double rows = shape.decode_queries.as_double() / decodes * tiling.rows_per_token;
     const double keys = std::max(1.0, shape.decode_context.as_double() / decodes / tiling.keys);
     const double longest = kernel.splits_swapped_only ? keys : std::max(1.0, keys / static_cast<double>(kernel.most_splits));
-    work.add(decodes, {std::max(1.0, std::ceil(rows / tiling.rows)), keys, longest}, heads, tile, work_item);
+    work.add(decodes, {std::max(1.0, fast_ceil(rows / tiling.rows)), keys, longest}, heads, tile, work_item);
     const double reads = kernel.packs_prefill ? 1.0 : decode_reads(shape, group, sm_count, gpu.l2.as_double());
     work.bytes += shape.decode_queries.as_double() * io_bytes + shape.decode_context.as_double() * token_bytes * reads;
     sequences += decodes;

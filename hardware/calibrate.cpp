@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t worst_rows = 5;
 
-constexpr std::array<CalibrationFamily, 2> families{{
+constexpr std::array<CalibrationFamily, 3> families{{
+    {"attention", takes_attention, calibrate_attention},
     {"gemm", takes_gemm, calibrate_gemm},
     {"moe", takes_moe, calibrate_moe},
 }};

@@ -8,6 +8,9 @@ namespace ridgeline {
 bool takes_gemm(const Measurement& row);
 void calibrate_gemm(const MeasuredRows& rows, CalibrationReport& report, const FitOptions& options);
 
+bool takes_attention(const Measurement& row);
+void calibrate_attention(const MeasuredRows& rows, CalibrationReport& report, const FitOptions& options);
+
 bool takes_moe(const Measurement& row);
 void calibrate_moe(const MeasuredRows& rows, CalibrationReport& report, const FitOptions& options);
 
