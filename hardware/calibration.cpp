@@ -43,7 +43,15 @@ Calibration read_calibration(const Config& node, const std::string& name) {
   const std::string& gpu = calibration.gpu;
   read_family(file, "gemm", gpu, calibration.gemm, read_gemm_parameters);
   read_family(file, "gemm_fp8", gpu, calibration.gemm_fp8, read_gemm_parameters);
+  read_family(file, "gemm_fp8_block", gpu, calibration.gemm_fp8_block, read_gemm_parameters);
   read_family(file, "gemm_fp4", gpu, calibration.gemm_fp4, read_gemm_parameters);
+  read_family(file, "quantise_input_fp8", gpu, calibration.quantise_input_fp8, read_quantise_input_parameters);
+  read_family(file, "quantise_input_fp8_block", gpu, calibration.quantise_input_fp8_block, read_quantise_input_parameters);
+  read_family(file, "quantise_input_fp4", gpu, calibration.quantise_input_fp4, read_quantise_input_parameters);
+  read_family(file, "moe", gpu, calibration.moe, read_moe_parameters);
+  read_family(file, "moe_fp8", gpu, calibration.moe_fp8, read_moe_parameters);
+  read_family(file, "moe_fp8_block", gpu, calibration.moe_fp8_block, read_moe_parameters);
+  read_family(file, "moe_fp4", gpu, calibration.moe_fp4, read_moe_parameters);
   read_family(file, "attention_decode", gpu, calibration.attention_decode, read_attention_decode_parameters);
   read_family(file, "attention_decode_kv8", gpu, calibration.attention_decode_kv8, read_attention_decode_parameters);
   read_family(file, "attention_prefill", gpu, calibration.attention_prefill, read_attention_prefill_parameters);
@@ -132,7 +140,15 @@ template <class Visit>
 void for_each_family(Visit visit) {
   visit(&Calibration::gemm, Kinship::architecture);
   visit(&Calibration::gemm_fp8, Kinship::architecture);
+  visit(&Calibration::gemm_fp8_block, Kinship::architecture);
   visit(&Calibration::gemm_fp4, Kinship::architecture);
+  visit(&Calibration::quantise_input_fp8, Kinship::architecture);
+  visit(&Calibration::quantise_input_fp8_block, Kinship::architecture);
+  visit(&Calibration::quantise_input_fp4, Kinship::architecture);
+  visit(&Calibration::moe, Kinship::architecture);
+  visit(&Calibration::moe_fp8, Kinship::architecture);
+  visit(&Calibration::moe_fp8_block, Kinship::architecture);
+  visit(&Calibration::moe_fp4, Kinship::architecture);
   visit(&Calibration::attention_decode, Kinship::architecture);
   visit(&Calibration::attention_decode_kv8, Kinship::architecture);
   visit(&Calibration::attention_prefill, Kinship::architecture);

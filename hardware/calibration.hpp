@@ -9,6 +9,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hardware/attention.hpp"
@@ -16,6 +17,8 @@
 #include "hardware/elementwise.hpp"
 #include "hardware/gemm.hpp"
 #include "hardware/gpu.hpp"
+#include "hardware/moe.hpp"
+#include "hardware/quantise_input.hpp"
 #include "sim/cost/price.hpp"
 
 namespace ridgeline {
@@ -35,9 +38,17 @@ struct Calibrated {
 /// One member per section of the YAML, by the same name.
 struct Calibration {
   std::string gpu;
-  std::optional<Calibrated<GemmParameters>> gemm;      ///< 16-bit tensor cores
-  std::optional<Calibrated<GemmParameters>> gemm_fp8;  ///< 8-bit, activation quantisation not included
+  std::optional<Calibrated<GemmParameters>> gemm;  ///< 16-bit tensor cores
+  std::optional<Calibrated<GemmParameters>> gemm_fp8;
+  std::optional<Calibrated<GemmParameters>> gemm_fp8_block;  ///< block-scaled (GemmShape::block_scaled)
   std::optional<Calibrated<GemmParameters>> gemm_fp4;
+  std::optional<Calibrated<QuantiseInputParameters>> quantise_input_fp8;
+  std::optional<Calibrated<QuantiseInputParameters>> quantise_input_fp8_block;
+  std::optional<Calibrated<QuantiseInputParameters>> quantise_input_fp4;
+  std::optional<Calibrated<MoeParameters>> moe;
+  std::optional<Calibrated<MoeParameters>> moe_fp8;
+  std::optional<Calibrated<MoeParameters>> moe_fp8_block;
+  std::optional<Calibrated<MoeParameters>> moe_fp4;
   std::optional<Calibrated<AttentionDecodeParameters>> attention_decode;
   std::optional<Calibrated<AttentionDecodeParameters>> attention_decode_kv8;
   std::optional<Calibrated<AttentionPrefillParameters>> attention_prefill;

@@ -85,7 +85,11 @@ Cost all_to_all(const Call& call) {
 }
 
 Cost send_recv(const Call& call) {
-  if (call.crosses_nodes()) return protocol_cost(call.p.network.send_recv, 0.0, call.bytes, call.network / call.per_node);
+  if (call.crosses_nodes()) {
+    const bool pair = call.ranks <= 2.0 * call.per_node;  // otherwise a ring: every card sends and receives at once
+    const double efficiency = pair ? 1.0 : call.p.network.send_recv_ring;
+    return protocol_cost(call.p.network.send_recv, 0.0, call.bytes, call.network / call.per_node * efficiency);
+  }
   return cheaper(protocol_cost(call.p.send_recv_small, 0.0, call.bytes, call.rate),
                  protocol_cost(call.p.send_recv_large, 0.0, call.bytes, call.rate));
 }
@@ -136,10 +140,12 @@ double rate_inside_node(const CollectiveParameters& p, const GpuSpec& gpu, const
   return p.sharing > 0.0 ? rate * std::pow(2.0 / std::max(ranks, 2), p.sharing) : rate;
 }
 
-/// The host's part of a call outside a CUDA graph.
-void add_eager(Cost& cost, const Call& call, const GpuSpec& gpu) {
+/// The host's part of a call outside a CUDA graph. vLLM's kernels also copy the input to a registered buffer.
+void add_eager(Cost& cost, const Call& call, const GpuSpec& gpu, CommunicationLibrary library) {
   const auto& eager = call.p.eager;
-  cost.transfer += 2.0 * call.bytes / (gpu.memory_bandwidth.count() * eager.copy_efficiency);
+  if (library == CommunicationLibrary::vllm) {
+    cost.transfer += 2.0 * call.bytes / (gpu.memory_bandwidth.count() * eager.copy_efficiency);
+  }
   const double floor = eager.floor.seconds() + eager.floor_per_rank.seconds() * (call.ranks - 2.0);
   if (cost.total() < floor) cost.latency = floor - cost.transfer;
 }
@@ -163,7 +169,7 @@ FamilyPrice price(const CollectiveShape& shape, const CollectiveParameters& para
         break;
       }
       cost = all_reduce(call, shape.bytes, gpu, node, placement.library);
-      if (!shape.in_graph && placement.library == CommunicationLibrary::vllm) add_eager(cost, call, gpu);
+      if (!shape.in_graph) add_eager(cost, call, gpu, placement.library);
       break;
     case CollectiveKind::all_gather:
     case CollectiveKind::reduce_scatter:
@@ -222,6 +228,7 @@ CollectiveParameters::Network read_network(const Config& node, Diagnostics& erro
   net.all_to_all_efficiency = map.require<double>("all_to_all_efficiency", positive);
   net.all_to_all_peer = map.require<Duration>("all_to_all_peer", non_negative);
   net.send_recv = read_protocol(map, "send_recv");
+  net.send_recv_ring = map.require<double>("send_recv_ring", positive_fraction);
   map.done();
   return net;
 }

@@ -52,7 +52,7 @@ struct CollectiveParameters {
     OneShot one_shot;
     Protocol two_shot;
   };
-  /// A call outside a CUDA graph: the host's launch path is a floor, and the input is copied to a registered buffer.
+  /// A call outside a CUDA graph: the host's launch path is a floor, and vLLM copies the input to a registered buffer.
   struct Eager {
     Duration floor;
     Duration floor_per_rank;      ///< beyond two
@@ -67,7 +67,8 @@ struct CollectiveParameters {
     double efficiency = 1.0;   ///< of the NICs' line rate
     double all_to_all_efficiency = 1.0;
     Duration all_to_all_peer;
-    Protocol send_recv;        ///< of one rank's NICs
+    Protocol send_recv;        ///< of one rank's NICs, between two nodes
+    double send_recv_ring = 1.0;  ///< share of that rate when every rank sends and receives
   };
 
   Protocol ll, ll128, simple;  ///< NCCL rings

@@ -1,25 +1,14 @@
 #include "hardware/device.hpp"
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
-#include "hardware/attention.hpp"
 #include "hardware/roofline.hpp"
 
 namespace ridgeline {
 
 namespace {
-
-/// A family's price and where its parameters come from.
-struct Priced {
-  FamilyPrice price;
-  Provenance provenance = Provenance::datasheet;
-};
-
-std::size_t index_of(DType type) { return static_cast<std::size_t>(type); }
 
 /// Two kernels in a row.
 FamilyPrice in_series(const FamilyPrice& a, const FamilyPrice& b) {
@@ -28,96 +17,6 @@ FamilyPrice in_series(const FamilyPrice& a, const FamilyPrice& b) {
 
 /// The worse of two origins: an operator is as trustworthy as its weakest part.
 Provenance weaker(Provenance a, Provenance b) { return std::max(a, b); }
-
-/// The calibrated matrix products of one GPU, by the type they multiply in.
-class GemmModels {
- public:
-  GemmModels(const GpuSpec& gpu, const Calibration& calibration) {
-    for (const DType type : {DType::bf16, DType::fp16}) add(gpu, type, calibration.gemm);
-    for (const DType type : {DType::fp8, DType::int8}) {
-      add(gpu, type, calibration.gemm_fp8);
-      if (!models_[index_of(type)]) add(gpu, type, calibration.gemm, Provenance::family);
-    }
-    add(gpu, DType::fp4, calibration.gemm_fp4);
-    if (!models_[index_of(DType::fp4)]) add(gpu, DType::fp4, calibration.gemm, Provenance::family);
-  }
-
-  struct Entry {
-    GemmModel model;
-    Provenance provenance;
-  };
-  [[nodiscard]] const std::optional<Entry>& of(DType math) const { return models_[index_of(math)]; }
-
- private:
-  void add(const GpuSpec& gpu, DType type, const std::optional<Calibrated<GemmParameters>>& family,
-           Provenance at_best = Provenance::measured) {
-    if (!family || !gpu.supports(type)) return;
-    models_[index_of(type)] = Entry{GemmModel(gpu, type, family->parameters), weaker(family->provenance, at_best)};
-  }
-
-  std::array<std::optional<Entry>, 8> models_;
-};
-
-class CalibratedDevice final : public DeviceModel {
- public:
-  CalibratedDevice(const GpuSpec& gpu, const NodeType& node, int tensor_parallel, const Calibration& calibration,
-                   const DeviceOptions& options)
-      : gpu_(gpu), node_(node), gemms_(gpu, calibration), library_(options.library) {
-    stages_cross_nodes_ = tensor_parallel >= node.gpus_per_node;
-    if (calibration.attention_decode && calibration.attention_prefill) {
-      attention_ = AttentionParameters{calibration.attention_decode->parameters, std::nullopt, calibration.attention_prefill->parameters};
-      attention_provenance_ = weaker(calibration.attention_decode->provenance, calibration.attention_prefill->provenance);
-      if (calibration.attention_decode_kv8) attention_->decode_kv8 = calibration.attention_decode_kv8->parameters;
-    }
-    if (calibration.elementwise) elementwise_ = *calibration.elementwise;
-    if (calibration.collective) collective_ = *calibration.collective;
-  }
-
-  [[nodiscard]] OpPrice price(const Op& op) const override {
-    const Priced priced = std::visit([&](const auto& shape) { return price_shape(op, shape); }, op.shape);
-    return {priced.price.total, split_by_cause(op, priced.price), priced.provenance};
-  }
-
- private:
-  [[nodiscard]] Priced roofline(const Op& op) const { return {ridgeline::price(op, usual_roofline, gpu_), Provenance::datasheet}; }
-
-  [[nodiscard]] Priced price_shape(const Op& op, const GemmShape& shape) const {
-    const auto& entry = gemms_.of(shape.math);
-    Priced gemm = entry ? Priced{entry->model.price(shape), entry->provenance} : roofline(op);
-    if (!shape.quantises_input) return gemm;
-    const Priced quantise = price_shape(op, ElementwiseShape{ElementwiseFamily::quantise, shape.m, shape.k});
-    return {in_series(gemm.price, quantise.price), weaker(gemm.provenance, quantise.provenance)};
-  }
-
-  [[nodiscard]] Priced price_shape(const Op& op, const AttentionShape& shape) const {
-    if (!attention_) return roofline(op);
-    return {ridgeline::price(shape, *attention_, gpu_), attention_provenance_};
-  }
-
-  [[nodiscard]] Priced price_shape(const Op& op, const ElementwiseShape& shape) const {
-    if (!elementwise_) return roofline(op);
-    return {ridgeline::price(shape, elementwise_->parameters, gpu_), elementwise_->provenance};
-  }
-
-  [[nodiscard]] Priced price_shape(const Op& op, const MoeShape&) const { return roofline(op); }
-
-  [[nodiscard]] Priced price_shape(const Op& op, const CollectiveShape& shape) const {
-    if (!collective_) return roofline(op);
-    const bool to_next_stage = shape.kind == CollectiveKind::send_recv;
-    const int per_node = to_next_stage && stages_cross_nodes_ ? 1 : node_.gpus_per_node;
-    return {ridgeline::price(shape, collective_->parameters, gpu_, node_, {library_, per_node}), collective_->provenance};
-  }
-
-  GpuSpec gpu_;
-  NodeType node_;
-  GemmModels gemms_;
-  CommunicationLibrary library_;
-  bool stages_cross_nodes_ = false;
-  std::optional<AttentionParameters> attention_;
-  Provenance attention_provenance_ = Provenance::datasheet;
-  std::optional<Calibrated<ElementwiseParameters>> elementwise_;
-  std::optional<Calibrated<CollectiveParameters>> collective_;
-};
 
 class RooflineDevice final : public DeviceModel {
  public:
@@ -140,6 +39,96 @@ Duration share(Duration whole, Bytes part, Bytes all, Duration left) {
 }
 
 }  // namespace
+
+template <class Model>
+template <class Family>
+void CalibratedDevice::ByFormat<Model>::fill(const GpuSpec& gpu, const Family& sixteen_bit, const Family& fp8,
+                                             const Family& fp8_block, const Family& fp4) {
+  const auto add = [&](std::optional<Entry>& entry, DType type, const Family& family, Provenance at_best = Provenance::measured) {
+    if (entry || !family || !gpu.supports(type)) return;
+    entry = Entry{Model(gpu, type, family->parameters), weaker(family->provenance, at_best)};
+  };
+  const auto slot = [&](DType type) -> std::optional<Entry>& { return entries_[static_cast<std::size_t>(type)]; };
+  for (const DType type : {DType::bf16, DType::fp16}) add(slot(type), type, sixteen_bit);
+  for (const DType type : {DType::fp8, DType::int8}) add(slot(type), type, fp8);
+  add(block_scaled_, DType::fp8, fp8_block);
+  add(slot(DType::fp4), DType::fp4, fp4);
+  for (const DType type : {DType::fp8, DType::int8}) add(slot(type), type, fp8_block, Provenance::family);
+  for (const DType type : {DType::fp8, DType::int8, DType::fp4}) add(slot(type), type, sixteen_bit, Provenance::family);
+}
+
+CalibratedDevice::CalibratedDevice(const GpuSpec& gpu, const NodeType& node, int tensor_parallel, const Calibration& calibration,
+                                   const DeviceOptions& options)
+    : gpu_(gpu),
+      node_(node),
+      stages_cross_nodes_(tensor_parallel >= node.gpus_per_node),
+      quantise_fp8_(calibration.quantise_input_fp8),
+      quantise_fp8_block_(calibration.quantise_input_fp8_block),
+      quantise_fp4_(calibration.quantise_input_fp4),
+      elementwise_(calibration.elementwise),
+      elementwise_unfused_(calibration.elementwise_unfused),
+      collective_(calibration.collective) {
+  in_engine_.library = options.library;
+  gemms_.fill(gpu, calibration.gemm, calibration.gemm_fp8, calibration.gemm_fp8_block, calibration.gemm_fp4);
+  moes_.fill(gpu, calibration.moe, calibration.moe_fp8, calibration.moe_fp8_block, calibration.moe_fp4);
+  if (calibration.attention_decode && calibration.attention_prefill) {
+    attention_ = AttentionParameters{calibration.attention_decode->parameters, std::nullopt, calibration.attention_prefill->parameters};
+    if (calibration.attention_decode_kv8) attention_->decode_kv8 = calibration.attention_decode_kv8->parameters;
+    attention_provenance_ = weaker(calibration.attention_decode->provenance, calibration.attention_prefill->provenance);
+  }
+}
+
+OpPrice CalibratedDevice::price(const Op& op) const {
+  const Priced priced = price(op, in_engine_);
+  return {priced.price.total, split_by_cause(op, priced.price), priced.provenance};
+}
+
+CalibratedDevice::Priced CalibratedDevice::price(const Op& op, const PricingConditions& conditions) const {
+  return std::visit([&](const auto& shape) { return price_shape(op, shape, conditions); }, op.shape);
+}
+
+CalibratedDevice::Priced CalibratedDevice::roofline(const Op& op) const {
+  return {ridgeline::price(op, usual_roofline, gpu_), Provenance::datasheet};
+}
+
+CalibratedDevice::Priced CalibratedDevice::price_shape(const Op& op, const GemmShape& shape, const PricingConditions& conditions) const {
+  const auto* gemm = gemms_.of(shape.math, shape.block_scaled);
+  const Priced product = gemm != nullptr ? Priced{gemm->model.price(shape, conditions.weights), gemm->provenance} : roofline(op);
+  if (!shape.quantises_input) return product;
+  const Priced quantise = quantise_input(op, shape, conditions);
+  return {in_series(product.price, quantise.price), weaker(product.provenance, quantise.provenance)};
+}
+
+CalibratedDevice::Priced CalibratedDevice::quantise_input(const Op& op, const GemmShape& shape, const PricingConditions& conditions) const {
+  const auto& family = shape.math == DType::fp4 ? quantise_fp4_ : shape.block_scaled && quantise_fp8_block_ ? quantise_fp8_block_ : quantise_fp8_;
+  if (!family) return price_shape(op, ElementwiseShape{ElementwiseFamily::quantise, shape.m, shape.k}, conditions);
+  return {price_quantise_input(shape.m, shape.k, shape.math, family->parameters, gpu_), family->provenance};
+}
+
+CalibratedDevice::Priced CalibratedDevice::price_shape(const Op& op, const AttentionShape& shape, const PricingConditions&) const {
+  if (!attention_) return roofline(op);
+  return {ridgeline::price(shape, *attention_, gpu_), attention_provenance_};
+}
+
+CalibratedDevice::Priced CalibratedDevice::price_shape(const Op& op, const ElementwiseShape& shape,
+                                                       const PricingConditions& conditions) const {
+  const auto& family = conditions.unfused ? elementwise_unfused_ : elementwise_;
+  if (!family) return roofline(op);
+  return {ridgeline::price(shape, family->parameters, gpu_), family->provenance};
+}
+
+CalibratedDevice::Priced CalibratedDevice::price_shape(const Op& op, const MoeShape& shape, const PricingConditions&) const {
+  const auto* moe = moes_.of(shape.math, shape.block_scaled);
+  return moe != nullptr ? Priced{moe->model.price(shape), moe->provenance} : roofline(op);
+}
+
+CalibratedDevice::Priced CalibratedDevice::price_shape(const Op& op, const CollectiveShape& shape,
+                                                       const PricingConditions& conditions) const {
+  if (!collective_) return roofline(op);
+  int per_node = conditions.ranks_per_node;
+  if (per_node == 0) per_node = shape.kind == CollectiveKind::send_recv && stages_cross_nodes_ ? 1 : node_.gpus_per_node;
+  return {ridgeline::price(shape, collective_->parameters, gpu_, node_, {conditions.library, per_node}), collective_->provenance};
+}
 
 TimeByCause split_by_cause(const Op& op, const FamilyPrice& price) {
   TimeByCause parts;

@@ -25,6 +25,7 @@ constexpr std::array<FamilyRow, elementwise_family_count> rows{{
     {ElementwiseFamily::embedding, "embedding", 4},  // read the row of the table, write it
     {ElementwiseFamily::quantise, "quantise", 3},    // read 16 bits, write 8
     {ElementwiseFamily::sampling, "sampling", 2},    // read 16-bit logits
+    {ElementwiseFamily::layer_norm, "layer_norm", 4},  // mean and variance, with bias
 }};
 
 const FamilyRow& row_of(ElementwiseFamily family) { return rows[static_cast<std::size_t>(family)]; }

@@ -22,7 +22,7 @@ namespace ridgeline {
 
 class MapReader;
 
-inline constexpr std::size_t elementwise_family_count = 9;
+inline constexpr std::size_t elementwise_family_count = 10;
 
 struct ElementwiseParameters {
   struct Family {
