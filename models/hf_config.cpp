@@ -189,8 +189,9 @@ class HfReader {
 
   void read_mlp() {
     if (model_.moe) read_expert_layers(config_, model_, errors_);
-    const bool dense = std::any_of(model_.layers.begin(), model_.layers.end(), [](const LayerSpec& l) { return !l.experts; });
-    if (!dense) return;
+    const bool all_experts = model_.moe && std::all_of(model_.layers.begin(), model_.layers.end(),
+                                                       [](const LayerSpec& layer) { return layer.experts; });
+    if (all_experts) return;
     if (model_.moe && family_.has(chunks)) {
       model_.intermediate = require({"intermediate_size_mlp"}, 1e7);
       return;

@@ -27,6 +27,10 @@ constexpr double v0_non_torch_gib = 0.35;
 // casys-kaist/LLMServingSim#59) after the terms above.
 constexpr double graph_gib = 0.65;
 
+// Where this misses: multimodal models, whose encoder cache replaces the sampler as the peak (Mistral-Small-3.2 on an H100: 2.12 GiB
+// logged, 4.9 here); V0 before 2024 with xformers, whose attention took several GiB at long prompts (16k: 6.5 GiB logged, 1.4
+// here); Ray across two nodes, with about 0.9 GiB more for communication (3 % of the cache on 40 GB cards).
+
 Bytes gib(double value) { return Bytes{std::llround(value * 1073741824.0)}; }
 
 /// Elements per token of the widest inner stage of one layer.
