@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "hardware/attention.hpp"
+#include "hardware/attention_fit.hpp"
+#include "hardware/calibration.hpp"
 #include "sim/base/config.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared_data.hpp"
@@ -13,25 +14,14 @@
 namespace ridgeline {
 namespace {
 
-/// `parameters` of one section of a committed calibration.
-template <class Parameters>
-std::optional<Parameters> section(const std::string& gpu, const std::string& name,
-                                  Parameters (*read)(MapReader&)) {
-  const auto file = std::filesystem::path(RIDGELINE_SOURCE_DIR) / "hardware/catalog/calibrations" / (gpu + ".yaml");
-  const auto node = Config::load(file).find(name);
-  if (!node) return std::nullopt;
-  Diagnostics errors;
-  MapReader map(*node->find("parameters"), errors);
-  Parameters parameters = read(map);
-  map.done();
-  errors.throw_if_any();
-  return parameters;
-}
-
 AttentionParameters parameters_of(const std::string& gpu) {
-  return {section(gpu, "attention_decode", read_attention_decode_parameters).value(),
-          section(gpu, "attention_decode_kv8", read_attention_decode_parameters),
-          section(gpu, "attention_prefill", read_attention_prefill_parameters).value()};
+  const Calibration calibration = load_calibration(load_gpu(gpu));
+  REQUIRE(calibration.attention_decode->provenance == Provenance::fitted);
+  REQUIRE(calibration.attention_prefill->provenance == Provenance::fitted);
+  AttentionParameters parameters{calibration.attention_decode->parameters, std::nullopt, calibration.attention_prefill->parameters};
+  const auto& kv8 = calibration.attention_decode_kv8;
+  if (kv8 && kv8->provenance == Provenance::fitted) parameters.decode_kv8 = kv8->parameters;
+  return parameters;
 }
 
 AttentionShape heads(std::int64_t query, std::int64_t kv, std::int64_t dim) {
@@ -153,6 +143,28 @@ TEST_CASE("Mistakes in attention parameters are named", "[attention]") {
   CHECK(errors.size() == 11);  // the kernel's name, the efficiency above one, nine keys missing
 }
 
+TEST_CASE("A fit finds the parameters that made the times", "[attention]") {
+  const GpuSpec gpu = load_gpu("h100-sxm-80gb");
+  const AttentionDecodeParameters truth = parameters_of("h100-sxm-80gb").decode;
+  std::vector<AttentionMeasurement> rows;
+  for (const auto& shape : {heads(32, 8, 128), heads(8, 1, 128), heads(64, 8, 64), heads(16, 4, 256)}) {
+    for (const std::int64_t batch : {1, 3, 8, 40, 120, 500}) {
+      for (const std::int64_t context : {64, 500, 2000, 8192, 50000}) {
+        AttentionMeasurement row{decode(shape, batch, context), {}, 0.0};
+        row.shape.kv_in_l2 = true;
+        row.time_us = price_decode(row.shape, truth, gpu).total.microseconds();
+        rows.push_back(row);
+      }
+    }
+  }
+  FitOptions options;
+  options.starts = 2;
+  const FitResult found = fit(attention_decode_problem(gpu, truth.kernel, rows), options);
+  CHECK(found.in_sample.mape < 0.005);
+  CHECK(found.cross_validated.mape < 0.01);
+  CHECK(found.values()[0] == Approx(truth.launch.microseconds()).epsilon(0.03));
+}
+
 // --- accuracy over the shared measurements ---
 
 struct Row {
@@ -233,7 +245,6 @@ TEST_CASE("Prices follow measured attention calls", "[attention][accuracy]") {
       prefill.add(price(shape, parameters, gpu).total, row.time_us());
     }
     CHECK(prefill.value() < test.prefill);
-    WARN(test.gpu << ": decode " << all.value() << ", beyond the L2 " << beyond.value() << ", prefill " << prefill.value());
   }
 }
 
