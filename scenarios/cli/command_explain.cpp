@@ -115,7 +115,10 @@ int explain_command(const Arguments& arguments) {
   if (json != nullptr) json->write(explain_json(explanations));
   if (!outputs.uses_standard_output()) {
     std::string text;
-    for (const Explanation& explanation : explanations) text += (text.empty() ? "" : "\n") + explain_text(explanation);
+    for (const Explanation& explanation : explanations) {
+      if (!text.empty()) text += '\n';
+      text += explain_text(explanation);
+    }
     print(text);
   }
   outputs.commit();

@@ -2,6 +2,9 @@
 #include <csignal>
 #include <exception>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include "scenarios/cli/commands.hpp"
@@ -42,6 +45,13 @@ std::string help() {
   return text;
 }
 
+// A closed standard stream must not become the number of the next file that is opened. Read-only, so that writing still fails.
+void hold_standard_streams() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (::fcntl(descriptor, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
+  }
+}
+
 int dispatch(const Arguments& arguments) {
   if (arguments.empty() || arguments.front() == "--help" || arguments.front() == "-h" || arguments.front() == "help") {
     print(help());
@@ -64,6 +74,7 @@ int dispatch(const Arguments& arguments) {
 
 int main(int argc, char* argv[]) {
   using namespace ridgeline;
+  cli::hold_standard_streams();
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported like a full disk
   const auto our_bug = [](const char* what) {
     cli::complain(fmt::format("ridgeline {}: internal error: {}\nThis is a bug of ridgeline, not of your input. Please report it with the "

@@ -180,9 +180,9 @@ void count_memory(Resolving& r) {
   EngineConfig& engine = pool.engine;
   const auto age = age_of(*keys.profile);
   const bool blocks_given = keys.num_gpu_blocks_override.has_value();
-  if (!age && !blocks_given) {
+  if (!age && !blocks_given && !keys.kv_cache_memory_bytes) {
     r.errors.add(r.engine_node.mistake(fmt::format("the KV memory that `{}` leaves can't be predicted in this version; "
-                                                   "give `num_gpu_blocks_override`", keys.profile->name)));
+                                                   "give `num_gpu_blocks_override` or `kv_cache_memory_bytes`", keys.profile->name)));
     return;
   }
   pool.gpu_memory_utilization = keys.gpu_memory_utilization.value_or(keys.profile->gpu_memory_utilization);

@@ -90,7 +90,7 @@ std::string sweep_csv(const std::vector<ScenarioPoint>& points, const std::vecto
       text += ",";
       if (point.result) text += csv_cell(column.value(*point.scenario, point.result->metrics));
     }
-    text += "," + csv_cell(point.error) + "\n";
+    text += fmt::format(",{}\n", csv_cell(point.error));
   }
   return text;
 }
