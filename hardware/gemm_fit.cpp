@@ -11,19 +11,20 @@
 namespace ridgeline {
 namespace {
 
-/// Bounds are what hardware allows; neutral values are those of an average data-centre GPU since Ampere.
+/// Bounds are what hardware allows; neutral values are those of an average data-centre GPU since Ampere. A split_fixed of 20 us
+/// means that the library never splits along k.
 std::vector<FitParameter> product_parameters() {
   return {{"fixed", 0.5, 8.0, 2.2, false, "us"},
           {"tensor_efficiency", 0.3, 1.0, 0.85, true},
           {"load_bytes_per_clock", 5.0, 400.0, 70.0, true},
-          {"step_clocks", 10.0, 1500.0, 200.0},
+          {"step_clocks", 10.0, 1500.0, 200.0, true},
           {"prologue_steps", 0.0, 40.0, 3.0, true},
           {"memory_efficiency", 0.4, 1.0, 0.85},
-          {"l2_bytes_per_clock", 5.0, 100.0, 20.0},
-          {"split_fixed", 0.1, 8.0, 2.0, false, "us"},
+          {"l2_bytes_per_clock", 5.0, 100.0, 20.0, true},
+          {"split_fixed", 0.1, 20.0, 2.0, true, "us"},
           {"smoothness", 1.0, 12.0, 3.0},
           {"wave_quantisation", 0.0, 1.0, 0.5, true},
-          {"activation_l2_share", 0.05, 3.0, 0.5},
+          {"activation_l2_share", 0.05, 3.0, 0.5, true},
           {"weight_l2_share", 0.0, 0.5, 0.167, true}};  // six copies of a weight share the L2
 }
 

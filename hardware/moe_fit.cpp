@@ -17,12 +17,12 @@ FitProblem moe_problem(const GpuSpec& gpu, std::vector<MoeMeasurement> measured)
   problem.parameters = {{"fixed", 2.0, 150.0, 20.0, false, "us"},
                         {"tensor_efficiency", 0.1, 1.0, 0.6, true},
                         {"load_bytes_per_clock", 5.0, 400.0, 60.0, true},
-                        {"step_clocks", 20.0, 3000.0, 300.0},
+                        {"step_clocks", 20.0, 3000.0, 300.0, true},
                         {"prologue_steps", 0.0, 60.0, 5.0, true},
                         {"memory_efficiency", 0.3, 1.0, 0.85, true},
                         {"smoothness", 1.0, 12.0, 3.0, true},
                         {"wave_quantisation", 0.0, 1.0, 0.5, true},
-                        {"row_traffic", 0.1, 20.0, 1.5},
+                        {"row_traffic", 0.1, 20.0, 1.5, true},
                         {"rows_elsewhere", 0.0, 1.0, 0.5, true}};
   const DType math = measured.front().shape.math;
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::size_t> groups;
