@@ -139,7 +139,7 @@ ModelSpec parse_catalog_model(const Config& file, const std::string& name, Diagn
   model.notes = map.list<std::string>("notes");
   if (model.sources.empty()) map.mistake("sources", "missing: say where the numbers come from");
   map.done();
-  if (errors.empty()) check_spec(model, [&](const std::string& what) { map.mistake("", what); });
+  if (errors.empty()) check_spec(model, [&](const std::string& key, const std::string& what) { map.mistake(key, what); });
   return model;
 }
 

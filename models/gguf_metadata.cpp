@@ -11,6 +11,8 @@
 namespace ridgeline {
 namespace {
 
+using namespace hf_trait;
+
 /// `general.file_type` and the bits per weight over the whole file, embeddings and scales included (llama.cpp
 /// `tools/quantize/README.md`, measured on Llama-3.1-8B; legacy formats by their block layout).
 struct FileType {
@@ -145,7 +147,7 @@ bool is_gguf_metadata(const JsonObject& root) { return root.has("general.archite
 ModelSpec read_gguf_metadata(const JsonObject& root) {
   Diagnostics errors;
   ModelSpec model = GgufReader(root, errors).read();
-  if (errors.empty()) check_spec(model, [&](const std::string& what) { errors.add(root.mistake("", what)); });
+  if (errors.empty()) check_spec(model, [&](const std::string& key, const std::string& what) { errors.add(root.mistake(key, what)); });
   errors.throw_if_any();
   model.name = root.file();
   model.sources = {root.file()};

@@ -21,6 +21,8 @@
 namespace ridgeline {
 namespace {
 
+using namespace hf_trait;
+
 using Names = std::vector<std::string>;
 
 // Sections that hold the language model of a multimodal checkpoint.
@@ -34,7 +36,7 @@ const Names kv_head_names{"num_key_value_heads", "num_kv_heads", "n_head_kv", "n
                           "multi_query_group_num"};
 const Names head_dim_names{"head_dim", "kv_channels", "attention_head_dim", "head_size"};
 const Names mlp_names{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "ffn_dim_size"};
-const Names vocab_names{"padded_vocab_size", "vocab_size", "n_vocab"};
+const Names vocab_names{"vocab_size", "n_vocab"};
 const Names length_names{"max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "max_sequence_length",
                          "max_seq_length", "model_max_length", "n_ctx", "max_target_positions"};
 const Names expert_names{"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"};
@@ -102,7 +104,7 @@ class HfReader {
     model_.hidden = require(hidden_names, 1e6);
     const std::int64_t layers = require(layer_names, 1e4);
     model_.heads = require(head_names, 1e5);
-    model_.vocab = require(vocab_names, 1e8);
+    model_.vocab = config_.has("padded_vocab_size") ? require({"padded_vocab_size"}, 1e8) : require(vocab_names, 1e8);
     kv_heads_ = read_kv_heads();
     head_dim_ = read_head_dim();
     model_.layers.assign(static_cast<std::size_t>(layers), LayerSpec{});
@@ -219,12 +221,12 @@ class HfReader {
       model_.norms_per_layer = 1;
     }
     model_.outer_norms = family_.has(no_norm_weights) ? 0 : family_.has(embedding_norm) ? 2 : 1;
-    model_.rotary = !family_.has(learned_positions_) && !family_.has(alibi) && !flag("alibi", false);
+    model_.rotary = !family_.has(position_table) && !family_.has(alibi) && !flag("alibi", false);
     model_.attention_sinks = family_.has(sinks);
     model_.attention_gate = family_.has(output_gated) && flag("attn_output_gate", true);
     model_.lm_head_bias = family_.has(head_biased);
-    model_.encoder = family_.has(encoder_);
-    model_.pooler = family_.has(encoder_);
+    model_.encoder = family_.has(bidirectional);
+    model_.pooler = family_.has(bidirectional);
     if (model_.encoder) model_.token_types = require({"type_vocab_size"}, 1e4);
     read_biases();
     read_qk_norm();
@@ -244,6 +246,9 @@ class HfReader {
       const bool all = *config_.boolean(key, errors_);
       model_.qkv_bias = model_.o_bias = all;
       if (family_.model_type != "internlm") model_.mlp_bias = all;
+    }
+    if (config_.has("no_bias") && family_.model_type == "mpt") {
+      model_.qkv_bias = model_.o_bias = model_.mlp_bias = model_.layer_norm = !flag("no_bias", true);
     }
     for (const char* key : {"use_qkv_bias", "add_qkv_bias", "qkv_bias"}) model_.qkv_bias = flag(key, model_.qkv_bias);
     if (config_.has("attention_bias")) {
@@ -289,7 +294,7 @@ class HfReader {
     const std::int64_t declared = require(length_names, 1e9);
     if (declared == 0) return;
     model_.max_model_len = context_length(config_, family_.model_type, declared, errors_, model_.notes);
-    if (family_.has(learned_positions_)) model_.learned_positions = declared + (family_.has(position_offset) ? 2 : 0);
+    if (family_.has(position_table)) model_.learned_positions = declared + (family_.has(position_offset) ? 2 : 0);
     model_.draft_layers = config_.integer("num_nextn_predict_layers", errors_, non_negative).value_or(0);
     if (model_.draft_layers > 0) model_.notes.emplace_back("multi-token-prediction layers of the checkpoint are not loaded");
   }
@@ -318,12 +323,13 @@ std::string unknown_architecture(const std::string& name) {
   return "unknown architecture `" + name + "`" + suggestion(name, known);
 }
 
-/// The family by `model_type`, else by `architectures`; a mistake and nullptr when neither is known.
+/// The family by `architectures`, as vLLM decides, else by `model_type`, of the text section first; a mistake and nullptr when neither is known.
 const HfFamily* identify(const JsonObject& root, const JsonObject& text, Diagnostics& errors) {
   Names candidates;
   for (const JsonObject* object : {&text, &root}) {
-    if (const auto type = object->text("model_type", errors)) candidates.push_back(*type);
     for (const std::string& name : object->texts("architectures", errors).value_or(Names{})) candidates.push_back(name);
+    if (const auto type = object->text("model_type", errors)) candidates.push_back(*type);
+    if (&text == &root) break;
   }
   const std::string key = root.has("architectures") ? "architectures" : "model_type";
   for (const std::string& name : candidates) {
@@ -374,7 +380,7 @@ ModelSpec parse_hf_config(std::string_view text, const std::string& file) {
     errors.throw_if_any();
   }
   ModelSpec model = HfReader(root, section, *family, errors).read();
-  if (errors.empty()) check_spec(model, [&](const std::string& what) { errors.add(section.mistake("", what)); });
+  if (errors.empty()) check_spec(model, [&](const std::string& key, const std::string& what) { errors.add(section.mistake(key, what)); });
   errors.throw_if_any();
   model.name = file;
   model.sources = {file};

@@ -6,6 +6,7 @@
 namespace ridgeline {
 
 const std::vector<HfFamily>& hf_families() {
+  using namespace hf_trait;
   constexpr std::uint32_t classic = layer_norm | qkv_biased | o_biased | mlp_biased | four_times_hidden;
   static const std::vector<HfFamily> families{
       {"llama", {"LlamaForCausalLM", "LLaMAForCausalLM"}, gated, "silu"},
@@ -32,14 +33,14 @@ const std::vector<HfFamily>& hf_families() {
       {"gemma3", {"Gemma3ForConditionalGeneration"}, gated | tied | four_norms | head_norm | windows_pattern, "gelu_tanh"},
       {"phi", {"PhiForCausalLM"}, classic | parallel | one_norm | head_biased, "gelu_new"},
       {"phi3", {"Phi3ForCausalLM"}, gated | windows_all, "silu"},
-      {"gpt2", {"GPT2LMHeadModel"}, classic | tied | learned_positions_, "gelu_new"},
-      {"gpt_bigcode", {"GPTBigCodeForCausalLM"}, classic | tied | learned_positions_, "gelu_tanh"},
+      {"gpt2", {"GPT2LMHeadModel"}, classic | tied | position_table, "gelu_new"},
+      {"gpt_bigcode", {"GPTBigCodeForCausalLM"}, classic | tied | position_table, "gelu_tanh"},
       {"gptj", {"GPTJForCausalLM"}, layer_norm | mlp_biased | head_biased | parallel | one_norm | four_times_hidden, "gelu_new"},
       {"gpt_neox", {"GPTNeoXForCausalLM"}, classic | parallel, "gelu"},
       {"falcon", {"FalconForCausalLM", "RWForCausalLM"}, layer_norm | tied | parallel | four_times_hidden, "gelu"},
       {"RefinedWeb", {}, layer_norm | tied | parallel | four_times_hidden, "gelu"},
       {"RefinedWebModel", {}, layer_norm | tied | parallel | four_times_hidden, "gelu"},
-      {"opt", {"OPTForCausalLM"}, classic | tied | learned_positions_ | position_offset, "relu"},
+      {"opt", {"OPTForCausalLM"}, classic | tied | position_table | position_offset, "relu"},
       {"bloom", {"BloomForCausalLM"}, classic | tied | alibi | embedding_norm, "gelu"},
       {"mpt", {"MPTForCausalLM", "MptForCausalLM"}, tied | alibi | four_times_hidden, "gelu"},
       {"chatglm", {"ChatGLMModel", "ChatGLMForConditionalGeneration"}, gated | qkv_biased, "silu"},
@@ -74,7 +75,7 @@ const std::vector<HfFamily>& hf_families() {
       {"llama4_text", {"Llama4ForCausalLM"}, gated | chunks | wide_experts, "silu"},
       {"llama4", {"Llama4ForConditionalGeneration"}, gated | chunks | wide_experts, "silu"},
       {"bert", {"BertModel", "BertForMaskedLM", "BertForSequenceClassification"},
-       layer_norm | qkv_biased | o_biased | mlp_biased | learned_positions_ | encoder_, "gelu"},
+       layer_norm | qkv_biased | o_biased | mlp_biased | position_table | bidirectional, "gelu"},
   };
   return families;
 }

@@ -12,6 +12,7 @@
 namespace ridgeline {
 
 /// Properties of a family, or-ed together. Where config.json states one (tie_word_embeddings, attention_bias, …), it wins.
+namespace hf_trait {
 enum Trait : std::uint32_t {
   gated = 1u << 0,              ///< gate, up and down
   tied = 1u << 1,               ///< embeddings tied when the file does not say
@@ -25,7 +26,7 @@ enum Trait : std::uint32_t {
   four_norms = 1u << 9,         ///< before and after both blocks
   one_norm = 1u << 10,          ///< shared by attention and MLP
   parallel = 1u << 11,          ///< attention and MLP side by side
-  learned_positions_ = 1u << 12,
+  position_table = 1u << 12,
   alibi = 1u << 13,             ///< no rotary embedding
   four_times_hidden = 1u << 14, ///< MLP width 4 x hidden when the file gives none
   position_offset = 1u << 15,   ///< OPT: two more position rows than positions
@@ -42,10 +43,11 @@ enum Trait : std::uint32_t {
   shared_gated = 1u << 26,
   bias_spares_o = 1u << 27,     ///< `attention_bias` means Q, K and V only
   no_norm_weights = 1u << 28,   ///< OLMo
-  encoder_ = 1u << 29,
+  bidirectional = 1u << 29,
   output_gated = 1u << 30,      ///< Qwen3-Next attention
   wide_experts = 1u << 31,      ///< `intermediate_size` is the width of one expert
 };
+}  // namespace hf_trait
 
 struct HfFamily {
   std::string model_type;
@@ -53,7 +55,7 @@ struct HfFamily {
   std::uint32_t traits = 0;
   std::string activation;
 
-  [[nodiscard]] bool has(Trait trait) const { return (traits & trait) != 0; }
+  [[nodiscard]] bool has(hf_trait::Trait trait) const { return (traits & trait) != 0; }
 };
 
 const std::vector<HfFamily>& hf_families();

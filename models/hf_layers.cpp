@@ -9,6 +9,8 @@
 namespace ridgeline {
 namespace {
 
+using namespace hf_trait;
+
 constexpr Range window_range{1.0, 1e9};
 constexpr Range step_range{1.0, 1e4};
 

@@ -38,6 +38,7 @@ struct MemoryRequest {
   std::int64_t block_size = 0;
   KvFormat kv;
   Shard shard;
+  int nodes = 1;                         ///< machines the tensor-parallel ranks are spread over
   EngineAge age = EngineAge::vllm_v1;
   bool enforce_eager = false;            ///< no CUDA graphs
   std::optional<Sampler> sampler;        ///< default: see `default_sampler`

@@ -17,7 +17,7 @@ Bytes forward_peak(const ModelSpec& model, const Shard& shard, std::int64_t toke
 /// Peak of the sampler's warm-up: bytes per logit of `sequences` rows over the whole vocabulary, beside the hidden states.
 Bytes sampler_peak(const ModelSpec& model, const MemoryRequest& request);
 
-/// The larger of the two; V0 logs show the forward pass alone.
+/// The larger of the two. V0 on one GPU: the forward pass alone.
 Bytes activation_peak(const ModelSpec& model, const MemoryRequest& request);
 Bytes non_torch_memory(const MemoryRequest& request);
 Bytes graph_memory(const MemoryRequest& request);

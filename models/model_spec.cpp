@@ -10,7 +10,7 @@ std::int64_t ModelSpec::count(AttentionKind kind) const {
 
 std::int64_t ModelSpec::sliding_window() const {
   for (const LayerSpec& layer : layers) {
-    if (layer.attention == AttentionKind::sliding) return layer.window;
+    if (layer.window > 0) return layer.window;
   }
   return 0;
 }

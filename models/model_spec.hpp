@@ -141,7 +141,7 @@ struct ModelSpec {
   [[nodiscard]] std::int64_t layer_count() const { return static_cast<std::int64_t>(layers.size()); }
   /// Layers of one kind.
   [[nodiscard]] std::int64_t count(AttentionKind kind) const;
-  /// Tokens of the model's sliding window, 0 when it has none. Models have at most one.
+  /// Tokens of the model's window (a chunk's length bounds what its tokens see), 0 when it has none. Models have at most one.
   [[nodiscard]] std::int64_t sliding_window() const;
 };
 

@@ -45,15 +45,15 @@ ModulePattern::ModulePattern(const std::string& entry) {
   }
 }
 
-bool ModulePattern::matches(const std::string& module) const {
+bool ModulePattern::matches(const std::string& module, const std::vector<std::string>& components) const {
   if (regex_) return std::regex_search(module, *regex_, std::regex_constants::match_continuous);
-  const std::vector<std::string> name = split(module);
-  return std::search(name.begin(), name.end(), parts_.begin(), parts_.end()) != name.end();
+  return std::search(components.begin(), components.end(), parts_.begin(), parts_.end()) != components.end();
 }
 
 bool any_match(const std::vector<ModulePattern>& patterns, const std::string& module) {
+  const std::vector<std::string> components = split(module);
   return std::any_of(patterns.begin(), patterns.end(),
-                     [&module](const ModulePattern& pattern) { return pattern.matches(module); });
+                     [&](const ModulePattern& pattern) { return pattern.matches(module, components); });
 }
 
 }  // namespace ridgeline

@@ -14,7 +14,8 @@ class ModulePattern {
  public:
   /// Throws std::regex_error.
   explicit ModulePattern(const std::string& entry);
-  [[nodiscard]] bool matches(const std::string& module) const;
+  /// `components` are `module` split at its dots.
+  [[nodiscard]] bool matches(const std::string& module, const std::vector<std::string>& components) const;
 
  private:
   std::optional<std::regex> regex_;

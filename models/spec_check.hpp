@@ -8,7 +8,10 @@
 
 namespace ridgeline {
 
-/// Calls `complain` with one sentence per contradiction: heads that KV heads do not divide, more KV heads than heads, …
-void check_spec(const ModelSpec& model, const std::function<void(const std::string&)>& complain);
+/// Takes the key at fault, by its Hugging Face name, and one sentence.
+using Complain = std::function<void(const std::string& key, const std::string& what)>;
+
+/// Complains of every contradiction: KV heads that do not divide the heads, windows without a length, …
+void check_spec(const ModelSpec& model, const Complain& complain);
 
 }  // namespace ridgeline

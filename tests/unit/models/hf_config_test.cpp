@@ -137,6 +137,18 @@ TEST_CASE("places of mistakes") {
   CHECK(mentions(refusal("{\"a\": " + std::string(500, '[') + std::string(500, ']') + "}"), "nested deeper"));
 }
 
+TEST_CASE("the architecture decides before the model type") {
+  CHECK(read(config(R"("architectures": ["MistralForCausalLM"], "sliding_window": 4096)")).count(AttentionKind::sliding) == 12);
+  CHECK(mentions(refusal(config(R"("num_key_value_heads_": 1, "num_attention_heads": 10)")), "duplicate key"));
+}
+
+TEST_CASE("contradictions stand at their key") {
+  const std::string message = refusal(R"({"model_type": "llama", "hidden_size": 1024, "intermediate_size": 4096,
+"num_hidden_layers": 12, "num_attention_heads": 16,
+"num_key_value_heads": 7, "vocab_size": 32000, "max_position_embeddings": 8192})");
+  CHECK(mentions(message, "config.json:3:1: num_key_value_heads"));
+}
+
 TEST_CASE("unknown architectures are refused with near matches") {
   CHECK(mentions(refusal(config("", "lama")), "llama"));
   CHECK(mentions(refusal(config("", "jamba")), "state-space"));
