@@ -14,7 +14,8 @@ double pairs_before(std::int64_t n, Visibility visibility, std::int64_t window) 
     const std::int64_t growing = std::min(n, window);
     return triangle(growing) + static_cast<double>(n - growing) * static_cast<double>(window);
   }
-  if (visibility == Visibility::chunked) return static_cast<double>(n / window) * triangle(window) + triangle(n % window);
+  if (visibility == Visibility::chunked)
+    return static_cast<double>(n / window) * triangle(window) + triangle(n % window);
   return triangle(n);
 }
 

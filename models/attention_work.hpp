@@ -10,8 +10,8 @@ namespace ridgeline {
 /// Which keys a query sees beside causality.
 enum class Visibility : std::uint8_t { full, sliding, chunked, bidirectional };
 
-/// Query-key pairs of `chunk`: the query at position p sees p + 1 keys, at most `window` of them (sliding), or those since the
-/// last multiple of `window` (chunked), or all keys of the chunk (bidirectional).
+/// Query-key pairs of `chunk`: the query at position p sees p + 1 keys, at most `window` of them (sliding), or those
+/// since the last multiple of `window` (chunked), or all keys of the chunk (bidirectional).
 double query_key_pairs(const PrefillChunk& chunk, Visibility visibility, std::int64_t window);
 
 /// Cached tokens that the chunk's queries read, each once, its own included.

@@ -17,7 +17,8 @@ std::span<const EmbeddedFile> model_catalog_files();
 
 namespace {
 
-/// Sets every layer's window from `window: {kind, tokens, pattern}`: one letter per layer, repeated: W windowed, F full.
+/// Sets every layer's window from `window: {kind, tokens, pattern}`: one letter per layer, repeated: W windowed, F
+/// full.
 void read_window(MapReader& map, ModelSpec& model, Diagnostics& errors) {
   const std::optional<Config> node = map.child("window");
   if (!node) return;
@@ -139,7 +140,8 @@ ModelSpec parse_catalog_model(const Config& file, const std::string& name, Diagn
   model.notes = map.list<std::string>("notes");
   if (model.sources.empty()) map.mistake("sources", "missing: say where the numbers come from");
   map.done();
-  if (errors.empty()) check_spec(model, [&](const std::string& key, const std::string& what) { map.mistake(key, what); });
+  if (errors.empty())
+    check_spec(model, [&](const std::string& key, const std::string& what) { map.mistake(key, what); });
   return model;
 }
 
@@ -165,7 +167,8 @@ ModelSpec load_model(const std::string& name_or_path) {
   namespace fs = std::filesystem;
   if (std::optional<ModelSpec> model = find_catalog_model(name_or_path)) return *std::move(model);
   std::error_code ignored;
-  const bool looks_like_a_path = name_or_path.find('/') != std::string::npos || fs::path(name_or_path).extension() == ".json";
+  const bool looks_like_a_path =
+      name_or_path.find('/') != std::string::npos || fs::path(name_or_path).extension() == ".json";
   if (fs::exists(name_or_path, ignored)) return load_hf_config(name_or_path);
   if (looks_like_a_path && fs::path(name_or_path).extension() == ".json") {
     throw ConfigError("no such file: `" + name_or_path + "`");

@@ -22,9 +22,9 @@ struct FileType {
   double bits;
 };
 constexpr FileType file_types[] = {
-    {1, "f16", DType::fp16, 16.0},      {2, "q4_0", DType::int4, 4.5},      {3, "q4_1", DType::int4, 5.0},
-    {7, "q8_0", DType::int8, 8.5},      {8, "q5_0", DType::int8, 5.5},      {9, "q5_1", DType::int8, 6.0},
-    {10, "q2_k", DType::int2, 3.1593},  {11, "q3_k_s", DType::int4, 3.6429}, {12, "q3_k_m", DType::int4, 3.9960},
+    {1, "f16", DType::fp16, 16.0},       {2, "q4_0", DType::int4, 4.5},       {3, "q4_1", DType::int4, 5.0},
+    {7, "q8_0", DType::int8, 8.5},       {8, "q5_0", DType::int8, 5.5},       {9, "q5_1", DType::int8, 6.0},
+    {10, "q2_k", DType::int2, 3.1593},   {11, "q3_k_s", DType::int4, 3.6429}, {12, "q3_k_m", DType::int4, 3.9960},
     {13, "q3_k_l", DType::int4, 4.2979}, {14, "q4_k_s", DType::int4, 4.6672}, {15, "q4_k_m", DType::int4, 4.8944},
     {16, "q5_k_s", DType::int8, 5.5704}, {17, "q5_k_m", DType::int8, 5.7036}, {18, "q6_k", DType::int8, 6.5633},
     {32, "bf16", DType::bf16, 16.0},
@@ -40,8 +40,8 @@ class GgufReader {
     if (family == nullptr) {
       std::vector<std::string> known;
       for (const HfFamily& row : hf_families()) known.push_back(row.model_type);
-      errors_.add(root_.mistake("general.architecture", "GGUF metadata of an unknown architecture `" + architecture_ + "`" +
-                                                            suggestion(architecture_, known)));
+      errors_.add(root_.mistake("general.architecture", "GGUF metadata of an unknown architecture `" + architecture_ +
+                                                            "`" + suggestion(architecture_, known)));
       return {};
     }
     read_shape(*family);
@@ -77,11 +77,13 @@ class GgufReader {
     model_.max_model_len = require("context_length", 1e9);
     model_.layers.assign(static_cast<std::size_t>(require("block_count", 1e4)), LayerSpec{});
     if (root_.has(key("expert_count")) && root_.integer(key("expert_count"), errors_, {0.0, 1e5}).value_or(0) > 0) {
-      errors_.add(root_.mistake(key("expert_count"), "GGUF metadata of mixtures of experts is not supported; use config.json"));
+      errors_.add(
+          root_.mistake(key("expert_count"), "GGUF metadata of mixtures of experts is not supported; use config.json"));
     }
     const std::int64_t window = root_.integer(key("attention.sliding_window"), errors_, {0.0, 1e9}).value_or(0);
     if (window > 0) {
-      errors_.add(root_.mistake(key("attention.sliding_window"), "GGUF metadata does not say which layers slide; use config.json"));
+      errors_.add(root_.mistake(key("attention.sliding_window"),
+                                "GGUF metadata does not say which layers slide; use config.json"));
     }
     read_heads();
   }
@@ -90,9 +92,9 @@ class GgufReader {
     std::int64_t head_dim = root_.integer(key("attention.key_length"), errors_, {1.0, 1e4}).value_or(0);
     if (head_dim == 0 && model_.heads > 0) {
       if (model_.hidden % model_.heads != 0) {
-        errors_.add(root_.mistake(key("attention.head_count"),
-                                  fmt::format("{} heads do not divide {}; attention.key_length is missing", model_.heads,
-                                              model_.hidden)));
+        errors_.add(root_.mistake(
+            key("attention.head_count"),
+            fmt::format("{} heads do not divide {}; attention.key_length is missing", model_.heads, model_.hidden)));
       }
       head_dim = model_.hidden / model_.heads;
     }
@@ -101,7 +103,8 @@ class GgufReader {
     if (root_.is_array(kv)) {
       const auto list = root_.integers(kv, errors_, {0.0, 1e5}).value_or(std::vector<std::int64_t>{});
       if (list.size() != per_layer.size()) {
-        errors_.add(root_.mistake(kv, fmt::format("lists {} layers, but the model has {}", list.size(), per_layer.size())));
+        errors_.add(
+            root_.mistake(kv, fmt::format("lists {} layers, but the model has {}", list.size(), per_layer.size())));
       } else {
         per_layer = list;
       }
@@ -122,14 +125,16 @@ class GgufReader {
       model_.notes.emplace_back("no general.file_type: weights are taken to be fp16");
       return;
     }
-    const auto found = std::find_if(std::begin(file_types), std::end(file_types), [&](const FileType& t) { return t.id == *type; });
+    const auto found =
+        std::find_if(std::begin(file_types), std::end(file_types), [&](const FileType& t) { return t.id == *type; });
     if (found == std::end(file_types)) {
       errors_.add(root_.mistake("general.file_type", fmt::format("unknown or unsupported GGUF file type {}", *type)));
       return;
     }
     if (found->bits >= 16.0) return;
     model_.quantization = fmt::format("gguf {}", found->name);
-    model_.formats.push_back({.name = found->name, .storage = found->storage, .math = DType::fp16, .bits = found->bits});
+    model_.formats.push_back(
+        {.name = found->name, .storage = found->storage, .math = DType::fp16, .bits = found->bits});
     model_.lm_head_format = model_.embedding_format = 1;
     for (LayerSpec& layer : model_.layers) layer.format.fill(1);
   }
@@ -147,7 +152,8 @@ bool is_gguf_metadata(const JsonObject& root) { return root.has("general.archite
 ModelSpec read_gguf_metadata(const JsonObject& root) {
   Diagnostics errors;
   ModelSpec model = GgufReader(root, errors).read();
-  if (errors.empty()) check_spec(model, [&](const std::string& key, const std::string& what) { errors.add(root.mistake(key, what)); });
+  if (errors.empty())
+    check_spec(model, [&](const std::string& key, const std::string& what) { errors.add(root.mistake(key, what)); });
   errors.throw_if_any();
   model.name = root.file();
   model.sources = {root.file()};

@@ -32,13 +32,14 @@ const Names text_sections{"text_config", "llm_config", "language_config"};
 const Names hidden_names{"hidden_size", "n_embd", "d_model", "n_embed", "model_dim"};
 const Names layer_names{"num_hidden_layers", "n_layer", "n_layers", "num_layers"};
 const Names head_names{"num_attention_heads", "n_head", "n_heads", "num_heads"};
-const Names kv_head_names{"num_key_value_heads", "num_kv_heads", "n_head_kv", "n_kv_heads", "num_query_groups",
-                          "multi_query_group_num"};
+const Names kv_head_names{"num_key_value_heads", "num_kv_heads",     "n_head_kv",
+                          "n_kv_heads",          "num_query_groups", "multi_query_group_num"};
 const Names head_dim_names{"head_dim", "kv_channels", "attention_head_dim", "head_size"};
 const Names mlp_names{"intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "ffn_dim_size"};
 const Names vocab_names{"vocab_size", "n_vocab"};
-const Names length_names{"max_position_embeddings", "n_positions", "seq_length", "max_seq_len", "max_sequence_length",
-                         "max_seq_length", "model_max_length", "n_ctx", "max_target_positions"};
+const Names length_names{"max_position_embeddings", "n_positions",    "seq_length",       "max_seq_len",
+                         "max_sequence_length",     "max_seq_length", "model_max_length", "n_ctx",
+                         "max_target_positions"};
 const Names expert_names{"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"};
 const Names top_k_names{"num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "moe_k",
                         "experts_per_token"};
@@ -60,7 +61,8 @@ class HfReader {
       if (root_.has("vision_config") || root_.has("audio_config")) {
         model_.notes.emplace_back("vision and audio towers are not sized: text model only");
       }
-      read_quantization(root_.has("quantization_config") || root_.has("compression_config") ? root_ : config_, model_, errors_);
+      read_quantization(root_.has("quantization_config") || root_.has("compression_config") ? root_ : config_, model_,
+                        errors_);
     }
     return std::move(model_);
   }
@@ -73,7 +75,8 @@ class HfReader {
   std::int64_t require(const Names& names, double most) {
     if (config_.first_of(names).empty()) {
       const Names others(names.begin() + 1, names.end());
-      errors_.add(config_.mistake(names.front(), "missing (also looked for " + fmt::format("{}", fmt::join(others, ", ")) + ")"));
+      errors_.add(config_.mistake(names.front(),
+                                  others.empty() ? "missing" : fmt::format("missing (also looked for {})", fmt::join(others, ", "))));
       return 0;
     }
     return dimension(names, most).value_or(0);
@@ -93,7 +96,8 @@ class HfReader {
     } else if (name == "float16") {
       model_.release_dtype = DType::fp16;
     } else {
-      errors_.add(place.mistake(key, "unsupported dtype `" + name + "`" + suggestion(name, {"bfloat16", "float16", "float32"})));
+      errors_.add(place.mistake(
+          key, "unsupported dtype `" + name + "`" + suggestion(name, {"bfloat16", "float16", "float32"})));
     }
     if (key.empty()) model_.notes.emplace_back("no torch_dtype: 16-bit weights are taken to be bf16");
     const std::string plain(to_string(model_.release_dtype));
@@ -114,12 +118,14 @@ class HfReader {
   }
 
   std::int64_t read_kv_heads() {
-    if (family_.model_type == "falcon" || family_.model_type == "RefinedWeb" || family_.model_type == "RefinedWebModel") {
+    if (family_.model_type == "falcon" || family_.model_type == "RefinedWeb" ||
+        family_.model_type == "RefinedWebModel") {
       return read_falcon_kv_heads();
     }
     if (flag("multi_query", false)) return 1;
     if (config_.has("multi_query_attention") && !flag("multi_query_attention", true)) return model_.heads;
-    if (const auto attention = config_.is_object("attn_config") ? config_.object("attn_config", errors_) : std::nullopt) {
+    if (const auto attention =
+            config_.is_object("attn_config") ? config_.object("attn_config", errors_) : std::nullopt) {
       const auto heads = attention->integer("kv_n_heads", errors_, at_least_one);
       if (heads) return *heads;
       if (attention->text("attn_type", errors_).value_or("") == "multiquery_attention") return 1;
@@ -142,9 +148,10 @@ class HfReader {
     if (!key.empty()) return config_.integer(key, errors_, {1.0, 1e4}).value_or(0);
     if (model_.hidden == 0 || model_.heads == 0 || config_.has("kv_lora_rank")) return 0;
     if (model_.hidden % model_.heads != 0) {
-      errors_.add(config_.mistake(config_.first_of(head_names),
-                                  fmt::format("{} heads do not divide hidden size {}; state `head_dim` if heads have another width",
-                                              model_.heads, model_.hidden)));
+      errors_.add(config_.mistake(
+          config_.first_of(head_names),
+          fmt::format("{} heads do not divide hidden size {}; state `head_dim` if heads have another width",
+                      model_.heads, model_.hidden)));
       return 0;
     }
     return model_.hidden / model_.heads;
@@ -177,7 +184,8 @@ class HfReader {
     moe.intermediate = require(wide ? Names{"intermediate_size"} : expert_width_names, 1e7);
     moe.shared_experts = config_.integer("n_shared_experts", errors_, non_negative).value_or(0);
     moe.shared_intermediate = moe.intermediate;
-    if (const auto width = config_.integer("shared_expert_intermediate_size", errors_, non_negative); width && *width > 0) {
+    if (const auto width = config_.integer("shared_expert_intermediate_size", errors_, non_negative);
+        width && *width > 0) {
       moe.shared_experts = 1;
       moe.shared_intermediate = *width;
     }
@@ -211,12 +219,16 @@ class HfReader {
     model_.architecture = family_.architectures.empty() ? family_.model_type : family_.architectures.front();
     model_.gated_mlp = family_.has(gated);
     model_.activation = family_.activation;
-    model_.tied_embeddings = flag("tie_word_embeddings", root_.has("tie_word_embeddings")
-                                                             ? root_.boolean("tie_word_embeddings", errors_).value_or(false)
-                                                             : family_.has(tied));
+    model_.tied_embeddings =
+        flag("tie_word_embeddings", root_.has("tie_word_embeddings")
+                                        ? root_.boolean("tie_word_embeddings", errors_).value_or(false)
+                                        : family_.has(tied));
     model_.layer_norm = family_.has(layer_norm);
     model_.parallel_blocks = family_.has(parallel) && flag("use_parallel_residual", flag("parallel_attn", true));
-    model_.norms_per_layer = family_.has(no_norm_weights) ? 0 : family_.has(four_norms) ? 4 : family_.has(one_norm) ? 1 : 2;
+    model_.norms_per_layer = family_.has(no_norm_weights) ? 0
+                             : family_.has(four_norms)    ? 4
+                             : family_.has(one_norm)      ? 1
+                                                          : 2;
     if (family_.model_type == "falcon" && model_.parallel_blocks && !flag("new_decoder_architecture", false)) {
       model_.norms_per_layer = 1;
     }
@@ -240,7 +252,8 @@ class HfReader {
     model_.qkv_bias = family_.has(qkv_biased);
     model_.o_bias = family_.has(o_biased);
     model_.mlp_bias = family_.has(mlp_biased);
-    // `bias` / `use_bias` / `enable_bias` / `add_bias_linear` speak of every linear layer, except InternLM's, which spares the MLP.
+    // `bias` / `use_bias` / `enable_bias` / `add_bias_linear` speak of every linear layer, except InternLM's, which
+    // spares the MLP.
     for (const char* key : {"use_bias", "enable_bias", "add_bias_linear", "bias"}) {
       if (!config_.has(key) || !config_.boolean(key, errors_)) continue;
       const bool all = *config_.boolean(key, errors_);
@@ -296,7 +309,8 @@ class HfReader {
     model_.max_model_len = context_length(config_, family_.model_type, declared, errors_, model_.notes);
     if (family_.has(position_table)) model_.learned_positions = declared + (family_.has(position_offset) ? 2 : 0);
     model_.draft_layers = config_.integer("num_nextn_predict_layers", errors_, non_negative).value_or(0);
-    if (model_.draft_layers > 0) model_.notes.emplace_back("multi-token-prediction layers of the checkpoint are not loaded");
+    if (model_.draft_layers > 0)
+      model_.notes.emplace_back("multi-token-prediction layers of the checkpoint are not loaded");
   }
 
   const JsonObject& root_;
@@ -323,7 +337,8 @@ std::string unknown_architecture(const std::string& name) {
   return "unknown architecture `" + name + "`" + suggestion(name, known);
 }
 
-/// The family by `architectures`, as vLLM decides, else by `model_type`, of the text section first; a mistake and nullptr when neither is known.
+/// The family by `architectures`, as vLLM decides, else by `model_type`, of the text section first; a mistake and
+/// nullptr when neither is known.
 const HfFamily* identify(const JsonObject& root, const JsonObject& text, Diagnostics& errors) {
   Names candidates;
   for (const JsonObject* object : {&text, &root}) {
@@ -347,7 +362,8 @@ const HfFamily* identify(const JsonObject& root, const JsonObject& text, Diagnos
     if (const HfFamily* family = find_family_of_architecture(name)) return family;
   }
   if (candidates.empty()) {
-    errors.add(root.mistake("model_type", "missing: `model_type` or `architectures` decides how the other keys are read"));
+    errors.add(
+        root.mistake("model_type", "missing: `model_type` or `architectures` decides how the other keys are read"));
   } else {
     errors.add(root.mistake(key, unknown_architecture(candidates.front())));
   }
@@ -380,7 +396,8 @@ ModelSpec parse_hf_config(std::string_view text, const std::string& file) {
     errors.throw_if_any();
   }
   ModelSpec model = HfReader(root, section, *family, errors).read();
-  if (errors.empty()) check_spec(model, [&](const std::string& key, const std::string& what) { errors.add(section.mistake(key, what)); });
+  if (errors.empty())
+    check_spec(model, [&](const std::string& key, const std::string& what) { errors.add(section.mistake(key, what)); });
   errors.throw_if_any();
   model.name = file;
   model.sources = {file};
@@ -392,7 +409,8 @@ ModelSpec load_hf_config(const std::filesystem::path& path) {
   const fs::path file = fs::is_directory(path) ? path / "config.json" : path;
   if (!fs::exists(file)) throw ConfigError("no such file: `" + file.string() + "`");
   constexpr std::uintmax_t largest = 64u << 20;
-  if (fs::is_regular_file(file) && fs::file_size(file) > largest) throw ConfigError("`" + file.string() + "` is larger than 64 MiB");
+  if (fs::is_regular_file(file) && fs::file_size(file) > largest)
+    throw ConfigError("`" + file.string() + "` is larger than 64 MiB");
   ModelSpec model = parse_hf_config(read_text(file), file.string());
   const fs::path beside = file.parent_path() / "hf_quant_config.json";
   if (model.quantization == "none" && file.filename() == "config.json" && fs::exists(beside)) {

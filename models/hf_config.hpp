@@ -1,7 +1,7 @@
 // Reads a Hugging Face `config.json` (and ModelOpt's hf_quant_config.json beside it), or GGUF metadata written as JSON.
 //
-// Every mistake of a file is reported at once. Families differ in what they call things; no dimension is ever guessed: a key
-// that is missing is an error that says which names were looked for.
+// Every mistake of a file is reported at once. Families differ in what they call things; no dimension is ever guessed:
+// a key that is missing is an error that says which names were looked for.
 #pragma once
 
 #include <filesystem>

@@ -31,11 +31,13 @@ void read_layer_types(const JsonObject& config, ModelSpec& model, Diagnostics& e
   const auto types = config.texts("layer_types", errors);
   if (!types) return;
   if (types->size() != model.layers.size()) {
-    errors.add(config.mistake("layer_types", fmt::format("lists {} layers, but the model has {}", types->size(),
-                                                         model.layers.size())));
+    errors.add(config.mistake(
+        "layer_types", fmt::format("lists {} layers, but the model has {}", types->size(), model.layers.size())));
     return;
   }
-  const auto uses = [&types](const char* type) { return std::find(types->begin(), types->end(), type) != types->end(); };
+  const auto uses = [&types](const char* type) {
+    return std::find(types->begin(), types->end(), type) != types->end();
+  };
   const std::int64_t window = uses("sliding_attention") ? require_window(config, "sliding_window", errors) : 0;
   const std::int64_t chunk = uses("chunked_attention") ? require_window(config, "attention_chunk_size", errors) : 0;
   for (std::size_t i = 0; i < types->size(); ++i) {
@@ -71,8 +73,8 @@ void slide_layers(const JsonObject& config, ModelSpec& model, Diagnostics& error
   }
 }
 
-/// Llama 4: every fourth layer has no rope and sees everything; the others see their chunk. `no_rope_layers` holds 1 for
-/// layers that do use rope; empty means the default interval.
+/// Llama 4: every fourth layer has no rope and sees everything; the others see their chunk. `no_rope_layers` holds 1
+/// for layers that do use rope; empty means the default interval.
 void chunk_layers(const JsonObject& config, ModelSpec& model, Diagnostics& errors) {
   const std::int64_t chunk = config.integer("attention_chunk_size", errors, window_range).value_or(0);
   if (chunk == 0) return;
@@ -80,8 +82,8 @@ void chunk_layers(const JsonObject& config, ModelSpec& model, Diagnostics& error
   const std::vector<std::int64_t> uses_rope =
       config.integers("no_rope_layers", errors).value_or(std::vector<std::int64_t>{});
   if (!uses_rope.empty() && uses_rope.size() != model.layers.size()) {
-    errors.add(config.mistake("no_rope_layers", fmt::format("lists {} layers, but the model has {}", uses_rope.size(),
-                                                            model.layers.size())));
+    errors.add(config.mistake(
+        "no_rope_layers", fmt::format("lists {} layers, but the model has {}", uses_rope.size(), model.layers.size())));
     return;
   }
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
@@ -94,7 +96,8 @@ void chunk_layers(const JsonObject& config, ModelSpec& model, Diagnostics& error
 
 void mix_recurrent(const JsonObject& config, ModelSpec& model, Diagnostics& errors) {
   if (!config.has("full_attention_interval")) {
-    errors.add(config.mistake("full_attention_interval", "missing (or `layer_types`): it says which layers are recurrent"));
+    errors.add(
+        config.mistake("full_attention_interval", "missing (or `layer_types`): it says which layers are recurrent"));
     return;
   }
   const std::int64_t interval = config.integer("full_attention_interval", errors, step_range).value_or(1);
@@ -111,8 +114,8 @@ void read_windows(const JsonObject& config, const HfFamily& family, ModelSpec& m
     slide_layers(config, model, errors, [](std::int64_t i) { return i % 2 == 0; });
   } else if (family.has(windows_pattern)) {
     const std::string key = config.first_of({"sliding_window_pattern", "_sliding_window_pattern"});
-    const std::int64_t pattern = key.empty() ? (family.model_type == "cohere2" ? 4 : 6)
-                                             : config.integer(key, errors, step_range).value_or(1);
+    const std::int64_t pattern =
+        key.empty() ? (family.model_type == "cohere2" ? 4 : 6) : config.integer(key, errors, step_range).value_or(1);
     slide_layers(config, model, errors, [pattern](std::int64_t i) { return (i + 1) % pattern != 0; });
   } else if (family.has(windows_on_request) && config.has("use_sliding_window")) {
     const std::int64_t first = config.integer("max_window_layers", errors, non_negative).value_or(0);
@@ -145,8 +148,9 @@ void read_expert_layers(const JsonObject& config, ModelSpec& model, Diagnostics&
   const std::vector<std::int64_t> dense = list("mlp_only_layers");
   const std::vector<std::int64_t> moe_layers = list("moe_layers");
   const std::vector<std::int64_t> flags = list("moe_layer_freq");
-  const std::int64_t frequency =
-      flags.empty() && !config.is_array("moe_layer_freq") ? config.integer("moe_layer_freq", errors, step_range).value_or(1) : 1;
+  const std::int64_t frequency = flags.empty() && !config.is_array("moe_layer_freq")
+                                     ? config.integer("moe_layer_freq", errors, step_range).value_or(1)
+                                     : 1;
   const auto holds = [](const std::vector<std::int64_t>& items, std::int64_t i) {
     return std::find(items.begin(), items.end(), i) != items.end();
   };

@@ -46,8 +46,10 @@ std::vector<ModulePattern> patterns(const JsonObject& config, const std::string&
 }
 
 std::vector<ModulePattern> ignored_modules(const JsonObject& config, Diagnostics& errors) {
-  return patterns(config, config.first_of({"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules",
-                                           "llm_int8_skip_modules"}), errors);
+  return patterns(config,
+                  config.first_of({"ignore", "ignored_layers", "modules_to_not_convert", "exclude_modules",
+                                   "llm_int8_skip_modules"}),
+                  errors);
 }
 
 /// Scale (and zero point) bits per weight for one group of `group` weights; -1 means one per output channel.
@@ -66,8 +68,10 @@ Quantisation read_integer_groups(const JsonObject& config, const std::string& me
                                  Diagnostics& errors) {
   Quantisation result{.method = method};
   const std::optional<std::int64_t> width = config.integer(config.first_of({"bits", "w_bit"}), errors, bits_range);
-  const std::optional<std::int64_t> group = config.integer(config.first_of({"group_size", "q_group_size"}), errors, group_range);
-  if (!config.has("bits") && !config.has("w_bit")) errors.add(config.mistake("bits", "missing: `" + method + "` needs it"));
+  const std::optional<std::int64_t> group =
+      config.integer(config.first_of({"group_size", "q_group_size"}), errors, group_range);
+  if (!config.has("bits") && !config.has("w_bit"))
+    errors.add(config.mistake("bits", "missing: `" + method + "` needs it"));
   if (!config.has("group_size") && !config.has("q_group_size")) {
     errors.add(config.mistake("group_size", "missing: `" + method + "` needs it"));
   }
@@ -87,13 +91,15 @@ Quantisation read_integer_groups(const JsonObject& config, const std::string& me
   result.lm_head = config.boolean("lm_head", errors).value_or(false);
   for (const char* key : {"dynamic", "extra_config"}) {
     if (config.is_object(key) && !config.object(key, errors)->keys().empty()) {
-      errors.add(config.mistake(key, "formats that differ from module to module are not supported for `" + method + "`"));
+      errors.add(
+          config.mistake(key, "formats that differ from module to module are not supported for `" + method + "`"));
     }
   }
   return result;
 }
 
-Quantisation read_fp8(const JsonObject& config, const std::string& method, const ModelSpec& model, Diagnostics& errors) {
+Quantisation read_fp8(const JsonObject& config, const std::string& method, const ModelSpec& model,
+                      Diagnostics& errors) {
   Quantisation result{.method = method};
   WeightFormat format = weight_format(method == "fp8" ? "fp8" : "fbgemm_fp8", model.release_dtype);
   if (const auto block = config.integers("weight_block_size", errors, at_least_one)) {
@@ -114,7 +120,8 @@ Quantisation read_fp8(const JsonObject& config, const std::string& method, const
 std::optional<WeightFormat> modelopt_format(const std::string& algorithm, const ModelSpec& model) {
   if (algorithm == "FP8") return weight_format("modelopt", model.release_dtype);
   if (algorithm == "FP8_PER_CHANNEL_PER_TOKEN") return weight_format("ptpc_fp8", model.release_dtype);
-  if (algorithm == "FP8_PB_WO" || algorithm == "FP8_BLOCK_SCALES") return weight_format("fp8_block128", model.release_dtype);
+  if (algorithm == "FP8_PB_WO" || algorithm == "FP8_BLOCK_SCALES")
+    return weight_format("fp8_block128", model.release_dtype);
   if (algorithm == "NVFP4") return weight_format("nvfp4", model.release_dtype);
   if (algorithm == "W4A16_AWQ") return weight_format("awq", model.release_dtype);
   if (algorithm == "W8A8_SQ_PER_CHANNEL") return weight_format("int8", model.release_dtype);
@@ -175,7 +182,8 @@ std::optional<WeightFormat> compressed_format(const JsonObject& group, const Mod
   const bool symmetric = weights->boolean("symmetric", errors).value_or(true);
   const std::int64_t group_size = weights->integer("group_size", errors, group_range).value_or(-1);
   const bool floating = type == "float";
-  const bool known = (floating && (width == 8 || width == 4)) || (!floating && (width == 2 || width == 4 || width == 8));
+  const bool known =
+      (floating && (width == 8 || width == 4)) || (!floating && (width == 2 || width == 4 || width == 8));
   if (!known) {
     errors.add(weights->mistake("num_bits", fmt::format("unsupported: {} bits of type {}", width, type)));
     return std::nullopt;
@@ -199,8 +207,9 @@ std::optional<WeightFormat> compressed_format(const JsonObject& group, const Mod
     const double area = block && block->size() == 2 ? static_cast<double>((*block)[0] * (*block)[1]) : 16384.0;
     format.bits += 32.0 / area;
   } else if (strategy != "tensor") {
-    errors.add(weights->mistake("strategy", "unknown `" + strategy + "`" +
-                                                suggestion(strategy, {"tensor", "channel", "group", "tensor_group", "block"})));
+    errors.add(weights->mistake(
+        "strategy",
+        "unknown `" + strategy + "`" + suggestion(strategy, {"tensor", "channel", "group", "tensor_group", "block"})));
   }
   return format;
 }
@@ -210,7 +219,8 @@ Quantisation read_compressed_tensors(const JsonObject& config, const ModelSpec& 
   result.ignored = ignored_modules(config, errors);
   if (const auto sparsity = config.object("sparsity_config", errors)) {
     const std::string format = sparsity->text("format", errors).value_or("dense");
-    if (format != "dense") errors.add(sparsity->mistake("format", "sparse weights (`" + format + "`) are not supported"));
+    if (format != "dense")
+      errors.add(sparsity->mistake("format", "sparse weights (`" + format + "`) are not supported"));
   }
   if (const auto kv = config.object("kv_cache_scheme", errors)) {
     const std::int64_t width = kv->integer("num_bits", errors, bits_range).value_or(8);
@@ -222,7 +232,8 @@ Quantisation read_compressed_tensors(const JsonObject& config, const ModelSpec& 
     }
   }
   const std::vector<JsonObject> groups = config.objects("config_groups");
-  if (groups.empty()) errors.add(config.mistake("config_groups", "missing: `compressed-tensors` needs at least one group"));
+  if (groups.empty())
+    errors.add(config.mistake("config_groups", "missing: `compressed-tensors` needs at least one group"));
   for (const JsonObject& group : groups) {
     const std::optional<WeightFormat> format = compressed_format(group, model, errors);
     if (!format) continue;
@@ -241,16 +252,17 @@ Quantisation read_compressed_tensors(const JsonObject& config, const ModelSpec& 
 
 Quantisation read_bitsandbytes(const JsonObject& config, const ModelSpec& model, Diagnostics& errors) {
   Quantisation result{.method = "bitsandbytes"};
-  const bool four = config.boolean("load_in_4bit", errors).value_or(false) ||
-                    config.boolean("_load_in_4bit", errors).value_or(false);
-  const bool eight = config.boolean("load_in_8bit", errors).value_or(false) ||
-                     config.boolean("_load_in_8bit", errors).value_or(false);
+  const bool four =
+      config.boolean("load_in_4bit", errors).value_or(false) || config.boolean("_load_in_4bit", errors).value_or(false);
+  const bool eight =
+      config.boolean("load_in_8bit", errors).value_or(false) || config.boolean("_load_in_8bit", errors).value_or(false);
   if (four == eight) {
     errors.add(config.mistake("load_in_4bit", "expected one of load_in_4bit and load_in_8bit to be true"));
     return result;
   }
   WeightFormat format = weight_format(four ? "bitsandbytes" : "bitsandbytes_int8", model.release_dtype);
-  // Double quantisation stores the fp32 absmax of 64 weights in 8 bits, with one fp32 per 256 of them (QLoRA section 3).
+  // Double quantisation stores the fp32 absmax of 64 weights in 8 bits, with one fp32 per 256 of them (QLoRA section
+  // 3).
   if (four && config.boolean("bnb_4bit_use_double_quant", errors).value_or(false)) {
     format.bits = 4.0 + 8.0 / 64.0 + 32.0 / (64.0 * 256.0);
   }
@@ -263,8 +275,7 @@ Quantisation read_bitsandbytes(const JsonObject& config, const ModelSpec& model,
 std::vector<std::string> module_names(std::size_t index, LinearKind kind) {
   const std::string layer = fmt::format("model.layers.{}.", index);
   switch (kind) {
-    case LinearKind::qkv:
-      return {layer + "self_attn.q_proj", layer + "self_attn.k_proj", layer + "self_attn.v_proj"};
+    case LinearKind::qkv: return {layer + "self_attn.q_proj", layer + "self_attn.k_proj", layer + "self_attn.v_proj"};
     case LinearKind::o: return {layer + "self_attn.o_proj"};
     case LinearKind::gate_up: return {layer + "mlp.gate_proj", layer + "mlp.up_proj"};
     case LinearKind::down: return {layer + "mlp.down_proj"};
@@ -276,11 +287,14 @@ std::vector<std::string> module_names(std::size_t index, LinearKind kind) {
 
 /// Other spellings of the same module: an entry that names any of them names the module.
 std::vector<std::string> spellings(const std::string& module) {
-  static const std::vector<std::pair<std::string, std::string>> other{
-      {"q_proj", "qkv_proj"},          {"k_proj", "qkv_proj"},
-      {"v_proj", "qkv_proj"},          {"mlp.gate_proj", "mlp.gate_up_proj"},
-      {"mlp.up_proj", "mlp.gate_up_proj"}, {"mlp.experts", "block_sparse_moe.experts"},
-      {"mlp.experts", "feed_forward.experts"}, {"shared_expert", "shared_experts"}};
+  static const std::vector<std::pair<std::string, std::string>> other{{"q_proj", "qkv_proj"},
+                                                                      {"k_proj", "qkv_proj"},
+                                                                      {"v_proj", "qkv_proj"},
+                                                                      {"mlp.gate_proj", "mlp.gate_up_proj"},
+                                                                      {"mlp.up_proj", "mlp.gate_up_proj"},
+                                                                      {"mlp.experts", "block_sparse_moe.experts"},
+                                                                      {"mlp.experts", "feed_forward.experts"},
+                                                                      {"shared_expert", "shared_experts"}};
   std::vector<std::string> names{module};
   for (const auto& [from, to] : other) {
     const std::size_t at = module.find(from);
@@ -330,8 +344,9 @@ void apply(const JsonObject& config, const Quantisation& quantisation, ModelSpec
       model.layers[index].format[k] = format_of(quantisation, modules.front(), kind);
       for (const std::string& module : modules) {
         if (format_of(quantisation, module, kind) == model.layers[index].format[k]) continue;
-        errors.add(config.mistake("", fmt::format("`{}` and `{}` are fused by the engine but stored in different formats",
-                                                  modules.front(), module)));
+        errors.add(
+            config.mistake("", fmt::format("`{}` and `{}` are fused by the engine but stored in different formats",
+                                           modules.front(), module)));
       }
     }
   }
@@ -348,13 +363,14 @@ std::optional<Quantisation> read_method(const JsonObject& config, const std::str
   if (method == "bitsandbytes") return read_bitsandbytes(config, model, errors);
   if (method == "mxfp4") {
     Quantisation result{.method = "mxfp4"};
-    result.schemes.push_back({.format = weight_format("mxfp4", model.release_dtype), .experts_only = model.moe.has_value()});
+    result.schemes.push_back(
+        {.format = weight_format("mxfp4", model.release_dtype), .experts_only = model.moe.has_value()});
     result.ignored = ignored_modules(config, errors);
     return result;
   }
   errors.add(config.mistake(key, "unsupported quantization method `" + method + "`" +
-                                     suggestion(method, {"awq", "gptq", "fp8", "fbgemm_fp8", "compressed-tensors", "modelopt",
-                                                         "mxfp4", "bitsandbytes", "auto-round"})));
+                                     suggestion(method, {"awq", "gptq", "fp8", "fbgemm_fp8", "compressed-tensors",
+                                                         "modelopt", "mxfp4", "bitsandbytes", "auto-round"})));
   return std::nullopt;
 }
 

@@ -45,20 +45,22 @@ std::int64_t context_length(const JsonObject& config, const std::string& model_t
 
   if (contains(type, "yarn")) {
     if (original) return scaled(*original);
-    notes.push_back(fmt::format("rope `{}` without original_max_position_embeddings: the declared {} tokens are taken as they are",
-                                type, declared));
+    notes.push_back(
+        fmt::format("rope `{}` without original_max_position_embeddings: the declared {} tokens are taken as they are",
+                    type, declared));
     return declared;
   }
   if (type == "linear" || type == "dynamic" || type == "ntk") {
     if (contains(model_type, "gemma3")) return declared;
     return scaled(original.value_or(declared));
   }
-  if (type == "default" || type == "llama3" || type == "longrope" || type == "su" || type == "mrope" || type == "proportional") {
+  if (type == "default" || type == "llama3" || type == "longrope" || type == "su" || type == "mrope" ||
+      type == "proportional") {
     return declared;
   }
-  errors.add(rope->mistake(type_key, "unknown rope type `" + type + "`" +
-                                         suggestion(type, {"default", "linear", "dynamic", "yarn", "llama3", "longrope",
-                                                           "su", "mrope"})));
+  errors.add(rope->mistake(
+      type_key, "unknown rope type `" + type + "`" +
+                    suggestion(type, {"default", "linear", "dynamic", "yarn", "llama3", "longrope", "su", "mrope"})));
   return declared;
 }
 

@@ -55,7 +55,8 @@ class KeyPlaces {
     } else if (peek() == '"') {
       string();
     } else {
-      while (position_ < text_.size() && std::string_view(",]} \t\r\n").find(peek()) == std::string_view::npos) ++position_;
+      while (position_ < text_.size() && std::string_view(",]} \t\r\n").find(peek()) == std::string_view::npos)
+        ++position_;
     }
     skip_space();
   }
@@ -151,8 +152,8 @@ JsonObject JsonObject::parse(std::string_view text, const std::string& file) {
     throw ConfigError(Diagnostic{{file, 0, 0}, {}, syntax_message(error.what())});
   }
   if (!document->root.is_object()) {
-    throw ConfigError(Diagnostic{{file, 1, 1}, {}, fmt::format("expected an object at the top, got {}",
-                                                              document->root.type_name())});
+    throw ConfigError(
+        Diagnostic{{file, 1, 1}, {}, fmt::format("expected an object at the top, got {}", document->root.type_name())});
   }
   if (nesting(document->root) > deepest_nesting) {
     throw ConfigError(Diagnostic{{file, 1, 1}, {}, fmt::format("nested deeper than {} levels", deepest_nesting)});
@@ -197,8 +198,8 @@ std::optional<double> JsonObject::number(std::string_view key, Diagnostics& erro
   }
   const double x = value->get<double>();
   if (x < range.least || (range.open_below && x == range.least)) {
-    errors.add(mistake(key, fmt::format("expected {} {}, got {}", range.open_below ? "more than" : "at least", range.least,
-                                        kind_of(*value))));
+    errors.add(mistake(key, fmt::format("expected {} {}, got {}", range.open_below ? "more than" : "at least",
+                                        range.least, kind_of(*value))));
     return std::nullopt;
   }
   if (x > range.most) {
@@ -241,7 +242,8 @@ std::optional<JsonObject> JsonObject::object(std::string_view key, Diagnostics& 
 std::optional<std::vector<std::string>> JsonObject::texts(std::string_view key, Diagnostics& errors) const {
   const Json* value = member(value_, key);
   if (value == nullptr) return std::nullopt;
-  const bool valid = value->is_array() && std::all_of(value->begin(), value->end(), [](const Json& x) { return x.is_string(); });
+  const bool valid =
+      value->is_array() && std::all_of(value->begin(), value->end(), [](const Json& x) { return x.is_string(); });
   if (!valid) {
     errors.add(mistake(key, "expected a list of strings"));
     return std::nullopt;
@@ -249,7 +251,8 @@ std::optional<std::vector<std::string>> JsonObject::texts(std::string_view key, 
   return value->get<std::vector<std::string>>();
 }
 
-std::optional<std::vector<std::int64_t>> JsonObject::integers(std::string_view key, Diagnostics& errors, Range range) const {
+std::optional<std::vector<std::int64_t>> JsonObject::integers(std::string_view key, Diagnostics& errors,
+                                                              Range range) const {
   const Json* value = member(value_, key);
   if (value == nullptr) return std::nullopt;
   if (!value->is_array()) {

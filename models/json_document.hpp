@@ -1,7 +1,7 @@
 // Strict JSON with places, for files that other programs wrote: every mistake names file, line, column and key.
 //
-// nlohmann-json is caged in json_document.cpp. A byte-order mark and CRLF are accepted; duplicate keys, trailing commas and
-// NaN are not. Mistakes gather in Diagnostics.
+// nlohmann-json is caged in json_document.cpp. A byte-order mark and CRLF are accepted; duplicate keys, trailing commas
+// and NaN are not. Mistakes gather in Diagnostics.
 #pragma once
 
 #include <cstdint>

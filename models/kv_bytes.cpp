@@ -32,10 +32,11 @@ std::vector<Bucket> bucket_layers(const ModelSpec& model, const KvFormat& kv, co
   for (std::int64_t index = shard.first_layer; index < shard.end(model); ++index) {
     const LayerSpec& layer = model.layers[static_cast<std::size_t>(index)];
     if (layer.attention == AttentionKind::recurrent) {
-      throw ConfigError(fmt::format("`{}` mixes attention with recurrent layers; block tables of such hybrids are not modelled",
-                                    model.name));
+      throw ConfigError(fmt::format(
+          "`{}` mixes attention with recurrent layers; block tables of such hybrids are not modelled", model.name));
     }
-    const Bucket key{layer.attention, layer.window, kv_bytes_per_token(model, layer, kv, shard.tensor_parallel_size), 1};
+    const Bucket key{layer.attention, layer.window, kv_bytes_per_token(model, layer, kv, shard.tensor_parallel_size),
+                     1};
     const auto same = std::find_if(buckets.begin(), buckets.end(), [&key](const Bucket& bucket) {
       return bucket.kind == key.kind && bucket.window == key.window && bucket.per_token == key.per_token;
     });
@@ -148,8 +149,9 @@ KvLayout kv_layout(const ModelSpec& model, const KvFormat& kv, std::int64_t bloc
   layout.page = widest * block_size;
   for (const Bucket& bucket : buckets) {
     if (widest.count() % bucket.per_token.count() != 0) {
-      throw ConfigError(fmt::format("`{}` has layers of {} and {} KV bytes per token, which no common block size serves",
-                                    model.name, widest.count(), bucket.per_token.count()));
+      throw ConfigError(
+          fmt::format("`{}` has layers of {} and {} KV bytes per token, which no common block size serves", model.name,
+                      widest.count(), bucket.per_token.count()));
     }
     for (std::int64_t left = bucket.layers; left > 0; left -= layout.layers_per_group) {
       layout.groups.push_back({.window = bucket.window,

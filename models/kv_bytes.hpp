@@ -10,8 +10,10 @@
 
 namespace ridgeline {
 
-/// One token in one layer on one rank: kv heads on the rank x (K + V) x bits; the latent and rope key for MLA; 0 if recurrent.
-Bytes kv_bytes_per_token(const ModelSpec& model, const LayerSpec& layer, const KvFormat& kv, int tensor_parallel_size = 1);
+/// One token in one layer on one rank: kv heads on the rank x (K + V) x bits; the latent and rope key for MLA; 0 if
+/// recurrent.
+Bytes kv_bytes_per_token(const ModelSpec& model, const LayerSpec& layer, const KvFormat& kv,
+                         int tensor_parallel_size = 1);
 
 /// One token in every layer of the shard, windows ignored.
 Bytes kv_bytes_per_token(const ModelSpec& model, const KvFormat& kv, const Shard& shard = {});
@@ -51,8 +53,9 @@ struct KvLayout {
   [[nodiscard]] std::vector<std::int64_t> windows() const;
 };
 
-/// Groups as vLLM forms them: layers bucketed by kind and window; the group size is the smallest bucket, or the largest when
-/// that is less than 1.5 times the smallest. Throws ConfigError for recurrent hybrids and unequal pages that do not divide.
+/// Groups as vLLM forms them: layers bucketed by kind and window; the group size is the smallest bucket, or the largest
+/// when that is less than 1.5 times the smallest. Throws ConfigError for recurrent hybrids and unequal pages that do
+/// not divide.
 KvLayout kv_layout(const ModelSpec& model, const KvFormat& kv, std::int64_t block_size, const Shard& shard = {});
 
 }  // namespace ridgeline

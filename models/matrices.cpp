@@ -23,7 +23,8 @@ std::vector<Matrix> latent_matrices(const ModelSpec& model, const LayerSpec& lay
   return list;
 }
 
-/// Gated delta net (Qwen3-Next `linear_attn`): one projection to q, k, v and the gate z, one to beta and decay, one out.
+/// Gated delta net (Qwen3-Next `linear_attn`): one projection to q, k, v and the gate z, one to beta and decay, one
+/// out.
 std::vector<Matrix> recurrent_matrices(const ModelSpec& model, const LayerSpec& layer, std::int64_t ranks) {
   const RecurrentSpec& mixer = *model.recurrent;
   const WeightFormat* qkv = &model.format(layer, LinearKind::qkv);
@@ -38,9 +39,10 @@ std::vector<Matrix> recurrent_matrices(const ModelSpec& model, const LayerSpec& 
 std::vector<Matrix> gated_pair(const ModelSpec& model, const LayerSpec& layer, LinearKind up, LinearKind down,
                                std::int64_t width, std::int64_t copies, bool bias) {
   const std::int64_t columns = (model.gated_mlp ? 2 : 1) * width;
-  return {{up, model.gated_mlp ? "gate_up_proj" : "up_proj", columns, model.hidden, copies, bias ? copies * columns : 0,
-           &model.format(layer, up)},
-          {down, "down_proj", model.hidden, width, copies, bias ? copies * model.hidden : 0, &model.format(layer, down)}};
+  return {
+      {up, model.gated_mlp ? "gate_up_proj" : "up_proj", columns, model.hidden, copies, bias ? copies * columns : 0,
+       &model.format(layer, up)},
+      {down, "down_proj", model.hidden, width, copies, bias ? copies * model.hidden : 0, &model.format(layer, down)}};
 }
 
 }  // namespace
@@ -84,7 +86,8 @@ std::int64_t attention_vector_parameters(const ModelSpec& model, const LayerSpec
   if (layer.attention == AttentionKind::recurrent) {
     const RecurrentSpec& mixer = *model.recurrent;
     const std::int64_t channels = 2 * mixer.key_heads * mixer.key_dim + mixer.value_heads * mixer.value_dim;
-    return (channels * mixer.convolution + 2 * mixer.value_heads) / ranks + mixer.value_dim;  // taps, decay and dt, norm
+    return (channels * mixer.convolution + 2 * mixer.value_heads) / ranks +
+           mixer.value_dim;  // taps, decay and dt, norm
   }
   if (model.mla) return model.mla->q_rank + model.mla->kv_rank;
   std::int64_t values = model.attention_sinks ? model.heads / ranks : 0;

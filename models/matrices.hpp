@@ -1,4 +1,5 @@
-// The weight matrices of one layer on one rank, stated once: parameter counts, weight bytes and GEMM shapes all come from here.
+// The weight matrices of one layer on one rank, stated once: parameter counts, weight bytes and GEMM shapes all come
+// from here.
 #pragma once
 
 #include <cstdint>

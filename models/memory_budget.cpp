@@ -20,8 +20,8 @@ Bytes unavailable(const MemoryBudget& budget) {
 /// Bytes of KV that one max_model_len request needs.
 Bytes needed(const MemoryBudget& budget) { return budget.layout.block_bytes() * budget.blocks_per_request; }
 
-/// What the engine prints as its KV size. With several groups a block id serves either kind: V1 divided the blocks evenly, later
-/// versions print the concurrency in tokens.
+/// What the engine prints as its KV size. With several groups a block id serves either kind: V1 divided the blocks
+/// evenly, later versions print the concurrency in tokens.
 Tokens printed_tokens(const MemoryBudget& budget, const MemoryRequest& request) {
   const auto groups = static_cast<std::int64_t>(budget.layout.groups.size());
   if (groups == 1) return Tokens{budget.num_gpu_blocks * budget.layout.groups.front().block_size};
@@ -46,9 +46,11 @@ MemoryBudget memory_budget(const ModelSpec& model, const MemoryRequest& request)
 
   budget.layout = kv_layout(model, request.kv, request.block_size, request.shard);
   budget.num_gpu_blocks = std::max<std::int64_t>(0, budget.layout.blocks_in(budget.kv));
-  budget.blocks_per_request = budget.layout.blocks_of_request(Tokens{request.max_model_len}, request.max_num_batched_tokens);
+  budget.blocks_per_request =
+      budget.layout.blocks_of_request(Tokens{request.max_model_len}, request.max_num_batched_tokens);
   if (budget.blocks_per_request > 0) {
-    budget.max_concurrency = static_cast<double>(budget.num_gpu_blocks) / static_cast<double>(budget.blocks_per_request);
+    budget.max_concurrency =
+        static_cast<double>(budget.num_gpu_blocks) / static_cast<double>(budget.blocks_per_request);
   }
   budget.kv_tokens = printed_tokens(budget, request);
   return budget;
@@ -92,14 +94,16 @@ std::optional<int> smallest_pipeline_parallel(const ModelSpec& model, const Memo
 
 void require_fits(const ModelSpec& model, const MemoryRequest& request, const MemoryBudget& budget) {
   if (budget.fits()) return;
-  std::string text = fmt::format("`{}` does not fit: one request of max_model_len {} needs {:.2f} GiB of KV per GPU, {:.2f} GiB is "
-                                 "available", model.name, request.max_model_len, gib(needed(budget)),
-                                 std::max(0.0, gib(budget.kv)));
+  std::string text = fmt::format(
+      "`{}` does not fit: one request of max_model_len {} needs {:.2f} GiB of KV per GPU, {:.2f} GiB is "
+      "available",
+      model.name, request.max_model_len, gib(needed(budget)), std::max(0.0, gib(budget.kv)));
   if (!budget.kv_given) {
-    text += fmt::format(" ({:.2f} GiB x gpu_memory_utilization {} = {:.2f} GiB, less weights {:.2f}, activations {:.2f}, "
-                        "other {:.2f}, CUDA graphs {:.2f})",
-                        gib(budget.total), request.gpu_memory_utilization, gib(budget.requested), gib(budget.weights.total()),
-                        gib(budget.activations), gib(budget.non_torch), gib(budget.graphs));
+    text += fmt::format(
+        " ({:.2f} GiB x gpu_memory_utilization {} = {:.2f} GiB, less weights {:.2f}, activations {:.2f}, "
+        "other {:.2f}, CUDA graphs {:.2f})",
+        gib(budget.total), request.gpu_memory_utilization, gib(budget.requested), gib(budget.weights.total()),
+        gib(budget.activations), gib(budget.non_torch), gib(budget.graphs));
   }
   std::vector<std::string> remedies;
   if (const std::int64_t longest = longest_model_len(model, request); longest > 0) {

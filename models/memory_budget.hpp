@@ -1,6 +1,7 @@
 // How much GPU memory is left for the KV cache, line by line, as vLLM's start-up profile finds it.
 //
-// KV = utilisation x memory - weights - activation peak - what is not PyTorch's - CUDA graphs (engine ages that deduct them).
+// KV = utilisation x memory - weights - activation peak - what is not PyTorch's - CUDA graphs (engine ages that deduct
+// them).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ enum class Sampler : std::uint8_t {
 
 /// What the budget depends on.
 struct MemoryRequest {
-  Bytes total_memory;                    ///< of one GPU, as the driver reports it
+  Bytes total_memory;  ///< of one GPU, as the driver reports it
   double gpu_memory_utilization = 0.0;
   std::optional<Bytes> kv_cache_memory;  ///< per GPU; stated instead of predicted
   std::int64_t max_num_batched_tokens = 0;
@@ -38,16 +39,16 @@ struct MemoryRequest {
   std::int64_t block_size = 0;
   KvFormat kv;
   Shard shard;
-  int nodes = 1;                         ///< machines the tensor-parallel ranks are spread over
+  int nodes = 1;  ///< machines the tensor-parallel ranks are spread over
   EngineAge age = EngineAge::vllm_v1;
-  bool enforce_eager = false;            ///< no CUDA graphs
-  std::optional<Sampler> sampler;        ///< default: see `default_sampler`
+  bool enforce_eager = false;      ///< no CUDA graphs
+  std::optional<Sampler> sampler;  ///< default: see `default_sampler`
 };
 
 /// The budget of one GPU.
 struct MemoryBudget {
   Bytes total;
-  Bytes requested;    ///< ceil(utilisation x total)
+  Bytes requested;  ///< ceil(utilisation x total)
   WeightBytes weights;
   Bytes activations;  ///< transient peak of the profile run
   Bytes non_torch;    ///< CUDA context growth, NCCL buffers, workspaces
@@ -56,16 +57,17 @@ struct MemoryBudget {
   bool kv_given = false;
 
   KvLayout layout;
-  std::int64_t num_gpu_blocks = 0;     ///< null block included; 0 when nothing is left
-  std::int64_t blocks_per_request = 0; ///< of one max_model_len request
-  Tokens kv_tokens;                    ///< "GPU KV cache size" as the engine prints it
-  double max_concurrency = 0.0;        ///< "Maximum concurrency for max_model_len tokens per request"
+  std::int64_t num_gpu_blocks = 0;      ///< null block included; 0 when nothing is left
+  std::int64_t blocks_per_request = 0;  ///< of one max_model_len request
+  Tokens kv_tokens;                     ///< "GPU KV cache size" as the engine prints it
+  double max_concurrency = 0.0;         ///< "Maximum concurrency for max_model_len tokens per request"
 
   [[nodiscard]] bool fits() const { return num_gpu_blocks >= blocks_per_request; }
 };
 
-/// Which sampler an installation has is not visible from its flags; the default follows the start-up logs of each age. V1: servers
-/// that run at most 256 sequences (A100 class, 0.10.1) had FlashInfer, those with more (H100 class, 0.11.0) PyTorch.
+/// Which sampler an installation has is not visible from its flags; the default follows the start-up logs of each age.
+/// V1: servers that run at most 256 sequences (A100 class, 0.10.1) had FlashInfer, those with more (H100 class, 0.11.0)
+/// PyTorch.
 Sampler default_sampler(EngineAge age, std::int64_t max_num_seqs);
 
 /// The budget; does not complain when nothing fits.

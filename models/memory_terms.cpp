@@ -10,28 +10,30 @@ namespace {
 
 // Fitted constants; seven in all.
 //
-// Bytes per logit of the sampler's warm-up. PyTorch: 38.4 fits seven logs within 0.5 % (vLLM 0.11.0, H100, 1024 sequences:
-// Llama-3.1-8B 4.76, Llama-3.3-70B 4.84, Qwen3-0.6B 5.56, Qwen3-32B 5.64, gpt-oss 7.38 GiB; V0 with 256: 1.19, 1.40 GiB).
-// It is the fp32 copy, the sorted values, their 64-bit indices and the sort's scratch. FlashInfer: 10 = 16-bit logits, fp32 copy
-// and fp32 probabilities (vLLM 0.10.1.1, A100, Qwen2-7B: 0.55 GiB in all with 256 sequences).
+// Bytes per logit of the sampler's warm-up. PyTorch: 38.4 fits seven logs within 0.5 % (vLLM 0.11.0, H100, 1024
+// sequences: Llama-3.1-8B 4.76, Llama-3.3-70B 4.84, Qwen3-0.6B 5.56, Qwen3-32B 5.64, gpt-oss 7.38 GiB; V0 with
+// 256: 1.19, 1.40 GiB). It is the fp32 copy, the sorted values, their 64-bit indices and the sort's scratch.
+// FlashInfer: 10 = 16-bit logits, fp32 copy and fp32 probabilities (vLLM 0.10.1.1, A100, Qwen2-7B: 0.55 GiB in all with
+// 256 sequences).
 constexpr double pytorch_bytes_per_logit = 38.4;
 constexpr double flashinfer_bytes_per_logit = 10.0;
 
-// What does not pass through PyTorch's allocator: 0.13 GiB on one H100 (vLLM 0.11.0), and communication buffers with tensor
-// parallelism, 0.1 GiB (A100 TP2, 0.10.1.1) to 0.5 GiB (H100 TP2, 0.15.1). V0 on a 3090: 0.35 GiB (vllm-project/vllm#10517).
+// What does not pass through PyTorch's allocator: 0.13 GiB on one H100 (vLLM 0.11.0), and communication buffers with
+// tensor parallelism, 0.1 GiB (A100 TP2, 0.10.1.1) to 0.5 GiB (H100 TP2, 0.15.1). V0 on a 3090: 0.35 GiB
+// (vllm-project/vllm#10517).
 constexpr double non_torch_gib = 0.13;
 constexpr double communication_gib = 0.3;
 // Ranks on several nodes (Ray, A100 TP2): about 0.8 GiB more.
 constexpr double network_gib = 0.8;
 constexpr double v0_non_torch_gib = 0.35;
 
-// CUDA graphs as estimated before the cache is allocated: what is left of the RTX 4090 log of vLLM 0.19 (5.06 GiB of KV;
-// casys-kaist/LLMServingSim#59) after the terms above.
+// CUDA graphs as estimated before the cache is allocated: what is left of the RTX 4090 log of vLLM 0.19 (5.06 GiB of
+// KV; casys-kaist/LLMServingSim#59) after the terms above.
 constexpr double graph_gib = 0.65;
 
-// Where this misses: multimodal models, whose encoder cache replaces the sampler as the peak (Mistral-Small-3.2 on an H100: 2.12 GiB
-// logged, 4.9 here); V0 before 2024 with xformers, whose attention took several GiB at long prompts (16k: 6.5 GiB logged, 1.4
-// here).
+// Where this misses: multimodal models, whose encoder cache replaces the sampler as the peak (Mistral-Small-3.2 on an
+// H100: 2.12 GiB logged, 4.9 here); V0 before 2024 with xformers, whose attention took several GiB at long prompts
+// (16k: 6.5 GiB logged, 1.4 here).
 
 Bytes gib(double value) { return Bytes{std::llround(value * 1073741824.0)}; }
 
@@ -85,8 +87,9 @@ Bytes sampler_peak(const ModelSpec& model, const MemoryRequest& request) {
 
 Bytes activation_peak(const ModelSpec& model, const MemoryRequest& request) {
   const Bytes forward = forward_peak(model, request.shard, profile_tokens(request));
-  // V0 with tensor parallelism gathered the logits on the first rank, whose memory decides: 7.46 GiB of KV there, 8.69 on the other
-  // (vllm-project/vllm#13061). Single-GPU logs of V0 disagree: #10517 shows no sampler, others 1.2 GiB (2 % of an A100's cache).
+  // V0 with tensor parallelism gathered the logits on the first rank, whose memory decides: 7.46 GiB of KV there, 8.69
+  // on the other (vllm-project/vllm#13061). Single-GPU logs of V0 disagree: #10517 shows no sampler, others 1.2 GiB (2
+  // % of an A100's cache).
   if (request.age == EngineAge::vllm_v0 && request.shard.tensor_parallel_size == 1) return forward;
   return std::max(forward, sampler_peak(model, request));
 }

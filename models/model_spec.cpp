@@ -5,7 +5,8 @@
 namespace ridgeline {
 
 std::int64_t ModelSpec::count(AttentionKind kind) const {
-  return std::count_if(layers.begin(), layers.end(), [kind](const LayerSpec& layer) { return layer.attention == kind; });
+  return std::count_if(layers.begin(), layers.end(),
+                       [kind](const LayerSpec& layer) { return layer.attention == kind; });
 }
 
 std::int64_t ModelSpec::sliding_window() const {

@@ -1,8 +1,8 @@
 // What a language model is made of: everything that decides its work and its memory, nothing about hardware.
 //
 // A decoder-only transformer (dense or mixture of experts, grouped-query or latent attention, full, sliding or chunked
-// windows, recurrent layers in hybrids) or a bidirectional encoder. No field has a default dimension: specs come from the
-// catalog or from a checkpoint's config.json, and a number that is missing there is an error.
+// windows, recurrent layers in hybrids) or a bidirectional encoder. No field has a default dimension: specs come from
+// the catalog or from a checkpoint's config.json, and a number that is missing there is an error.
 #pragma once
 
 #include <array>
@@ -19,12 +19,12 @@ namespace ridgeline {
 
 /// How the weights of a linear layer are stored and multiplied.
 struct WeightFormat {
-  std::string name;                 ///< "bf16", "fp8", "awq", …
+  std::string name;  ///< "bf16", "fp8", "awq", …
   DType storage = DType::bf16;
-  DType math = DType::bf16;         ///< type the tensor cores multiply in; wider than `storage` = weight-only quantisation
-  double bits = 16.0;               ///< per weight, group or block scales and zero points included
-  double bits_per_output = 0.0;     ///< per output channel (per-channel scales)
-  bool quantises_input = false;     ///< activations are quantised on the fly before the GEMM
+  DType math = DType::bf16;      ///< type the tensor cores multiply in; wider than `storage` = weight-only quantisation
+  double bits = 16.0;            ///< per weight, group or block scales and zero points included
+  double bits_per_output = 0.0;  ///< per output channel (per-channel scales)
+  bool quantises_input = false;  ///< activations are quantised on the fly before the GEMM
 
   friend bool operator==(const WeightFormat&, const WeightFormat&) = default;
 };
@@ -50,10 +50,10 @@ enum class QkNorm : std::uint8_t {
 /// One layer. Heads and widths are stated per layer because hybrids vary them (Gemma 4).
 struct LayerSpec {
   AttentionKind attention = AttentionKind::full;
-  std::int64_t window = 0;    ///< tokens; 0 for full and recurrent
-  std::int64_t kv_heads = 0;  ///< 0 for recurrent
-  std::int64_t head_dim = 0;  ///< 0 for recurrent
-  bool experts = false;       ///< routed experts instead of a dense MLP
+  std::int64_t window = 0;                          ///< tokens; 0 for full and recurrent
+  std::int64_t kv_heads = 0;                        ///< 0 for recurrent
+  std::int64_t head_dim = 0;                        ///< 0 for recurrent
+  bool experts = false;                             ///< routed experts instead of a dense MLP
   std::array<std::uint8_t, linear_kinds> format{};  ///< index into ModelSpec::formats, by LinearKind
 
   friend bool operator==(const LayerSpec&, const LayerSpec&) = default;
@@ -67,11 +67,12 @@ struct MoeSpec {
   std::int64_t shared_experts = 0;       ///< run for every token
   std::int64_t shared_intermediate = 0;  ///< width of one shared expert
   bool router_bias = false;
-  bool shared_gate = false;              ///< one logit per token scales the shared expert (Qwen2-MoE)
+  bool shared_gate = false;  ///< one logit per token scales the shared expert (Qwen2-MoE)
   bool expert_bias = false;
 };
 
-/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): one latent and one rope key per token instead of K and V.
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): one latent and one rope key per token instead of K and
+/// V.
 struct MlaSpec {
   std::int64_t q_rank = 0;  ///< 0: queries are not compressed
   std::int64_t kv_rank = 0;
@@ -129,7 +130,7 @@ struct ModelSpec {
   std::vector<WeightFormat> formats;  ///< [0] = release_dtype, [1…] what quantised modules use
   std::uint8_t lm_head_format = 0;
   std::uint8_t embedding_format = 0;
-  std::string quantization = "none";  ///< vLLM's name of the checkpoint's method
+  std::string quantization = "none";    ///< vLLM's name of the checkpoint's method
   std::string kv_cache_dtype = "auto";  ///< what the checkpoint asks for
 
   std::vector<std::string> sources;  ///< where the numbers come from
@@ -141,12 +142,13 @@ struct ModelSpec {
   [[nodiscard]] std::int64_t layer_count() const { return static_cast<std::int64_t>(layers.size()); }
   /// Layers of one kind.
   [[nodiscard]] std::int64_t count(AttentionKind kind) const;
-  /// Tokens of the model's window (a chunk's length bounds what its tokens see), 0 when it has none. Models have at most one.
+  /// Tokens of the model's window (a chunk's length bounds what its tokens see), 0 when it has none. Models have at
+  /// most one.
   [[nodiscard]] std::int64_t sliding_window() const;
 };
 
-/// A catalog name, or the path of a Hugging Face `config.json` (or a folder that holds one). Throws ConfigError: unknown name
-/// (with near matches), or whatever is wrong with the file, all at once.
+/// A catalog name, or the path of a Hugging Face `config.json` (or a folder that holds one). Throws ConfigError:
+/// unknown name (with near matches), or whatever is wrong with the file, all at once.
 ModelSpec load_model(const std::string& name_or_path);
 
 /// Names in the catalog, sorted.

@@ -8,8 +8,9 @@
 
 namespace ridgeline {
 
-/// One entry: `re:…` (Python re.match, compressed-tensors), a glob with `*` (ModelOpt, MXFP4), or dotted components that occur
-/// side by side in the module's name ("model.layers.1.mlp", "self_attn", "lm_head"). A module inside a named one is named too.
+/// One entry: `re:…` (Python re.match, compressed-tensors), a glob with `*` (ModelOpt, MXFP4), or dotted components
+/// that occur side by side in the module's name ("model.layers.1.mlp", "self_attn", "lm_head"). A module inside a named
+/// one is named too.
 class ModulePattern {
  public:
   /// Throws std::regex_error.

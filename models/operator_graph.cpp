@@ -68,7 +68,8 @@ class Builder {
     std::vector<Block> list;
     for (std::int64_t i = options_.shard.first_layer; i < options_.shard.end(model_); ++i) {
       const LayerSpec& layer = model_.layers[static_cast<std::size_t>(i)];
-      const auto same = std::find_if(list.begin(), list.end(), [&](const Block& block) { return *block.layer == layer; });
+      const auto same =
+          std::find_if(list.begin(), list.end(), [&](const Block& block) { return *block.layer == layer; });
       if (same == list.end()) {
         list.push_back({&layer, 1});
       } else {
@@ -85,9 +86,7 @@ class Builder {
     return node;
   }
   /// After the last operator, which it becomes.
-  void then(OpTemplate op) {
-    last_ = last_ ? add(std::move(op), {*last_}) : add(std::move(op), {});
-  }
+  void then(OpTemplate op) { last_ = last_ ? add(std::move(op), {*last_}) : add(std::move(op), {}); }
 
   [[nodiscard]] static OpTemplate elementwise(std::string_view name, ElementwiseFamily family, std::int64_t width,
                                               std::int64_t weight_values = 0, RowSource rows = RowSource::tokens) {
@@ -97,12 +96,14 @@ class Builder {
             .weight_bytes = Bytes{weight_values * half},
             .row_bytes = bytes_per_element(family) * width};
   }
-  [[nodiscard]] OpTemplate norm(std::string_view name, ElementwiseFamily family, RowSource rows = RowSource::tokens) const {
+  [[nodiscard]] OpTemplate norm(std::string_view name, ElementwiseFamily family,
+                                RowSource rows = RowSource::tokens) const {
     const std::int64_t values = model_.norms_per_layer == 0 ? 0 : model_.hidden * norm_values(model_);
     return elementwise(name, family, model_.hidden, values, rows);
   }
 
-  [[nodiscard]] static OpTemplate gemm(std::string_view name, const Matrix& matrix, RowSource rows = RowSource::tokens) {
+  [[nodiscard]] static OpTemplate gemm(std::string_view name, const Matrix& matrix,
+                                       RowSource rows = RowSource::tokens) {
     const WeightFormat& format = *matrix.format;
     const double weight_bits = format.bits + format.bits_per_output / static_cast<double>(matrix.k);
     const double bytes = std::ceil(static_cast<double>(matrix.parameters()) * weight_bits / 8.0);
@@ -122,7 +123,10 @@ class Builder {
 
   [[nodiscard]] OpTemplate collective(std::string_view name, CollectiveKind kind, std::int64_t row_bytes, int ranks,
                                       RowSource rows = RowSource::tokens) const {
-    return {.name = name, .rows = rows, .shape = CollectiveShape{.kind = kind, .bytes = {}, .ranks = ranks}, .row_bytes = row_bytes};
+    return {.name = name,
+            .rows = rows,
+            .shape = CollectiveShape{.kind = kind, .bytes = {}, .ranks = ranks},
+            .row_bytes = row_bytes};
   }
   void all_reduce(std::string_view name) {
     if (ranks_ > 1) then(collective(name, CollectiveKind::all_reduce, model_.hidden * half, ranks_));
@@ -131,7 +135,8 @@ class Builder {
   void embed() {
     if (!options_.shard.has_embedding()) {
       // A stage receives hidden state and residual, each rank its slice, and gathers them.
-      if (ranks_ > 1) then(collective("all_gather_stage", CollectiveKind::all_gather, 2 * model_.hidden * half, ranks_));
+      if (ranks_ > 1)
+        then(collective("all_gather_stage", CollectiveKind::all_gather, 2 * model_.hidden * half, ranks_));
       return;
     }
     then(elementwise("embedding", ElementwiseFamily::embedding, model_.hidden));
@@ -211,8 +216,8 @@ class Builder {
             .row_bytes = 2 * heads * layer.head_dim * half};
   }
 
-  /// Decoding attends to the latents themselves (576 wide, values the first 512); a prompt's chunk to keys and values expanded
-  /// per head (vLLM `attention/backends/mla`).
+  /// Decoding attends to the latents themselves (576 wide, values the first 512); a prompt's chunk to keys and values
+  /// expanded per head (vLLM `attention/backends/mla`).
   void latent_attention() {
     const MlaSpec& mla = *model_.mla;
     const std::int64_t heads = model_.heads / ranks_;
@@ -244,7 +249,8 @@ class Builder {
     const Node input = *last_;
     const MoeSpec& moe = *model_.moe;
     const std::int64_t router_bias = moe.router_bias ? moe.experts : 0;
-    then(gemm("router", {LinearKind::experts, "router", moe.experts, model_.hidden, 1, router_bias, &model_.formats.front()}));
+    then(gemm("router",
+              {LinearKind::experts, "router", moe.experts, model_.hidden, 1, router_bias, &model_.formats.front()}));
     then(routed_experts(layer));
     const std::vector<Matrix> shared = shared_expert_matrices(model_, layer, ranks_);
     if (shared.empty()) return;
@@ -257,7 +263,8 @@ class Builder {
   void dense(const std::vector<Matrix>& matrices, std::string_view activation) {
     const bool shared = matrices.front().kind == LinearKind::shared_experts;
     then(gemm(shared ? "shared_gate_up_proj" : matrices.front().name, matrices.front()));
-    const ElementwiseFamily family = model_.gated_mlp ? ElementwiseFamily::gated_activation : ElementwiseFamily::activation;
+    const ElementwiseFamily family =
+        model_.gated_mlp ? ElementwiseFamily::gated_activation : ElementwiseFamily::activation;
     then(elementwise(activation, family, matrices.back().k));
     then(gemm(shared ? "shared_down_proj" : "down_proj", matrices.back()));
   }
@@ -294,7 +301,8 @@ class Builder {
       then(collective("send_stage", CollectiveKind::send_recv, slice, 2));
       return;
     }
-    const Matrix pooler{LinearKind::o, "pooler", model_.hidden, model_.hidden, 1, model_.hidden, &model_.formats.front()};
+    const Matrix pooler{LinearKind::o,          "pooler", model_.hidden, model_.hidden, 1, model_.hidden,
+                        &model_.formats.front()};
     if (model_.encoder) {
       if (model_.pooler) then(gemm("pooler", pooler, RowSource::sequences));
       return;
@@ -303,9 +311,11 @@ class Builder {
     const std::int64_t columns = ranks_ > 1 ? ceil_divide<std::int64_t>(model_.vocab, 64) * 64 / ranks_ : model_.vocab;
     const std::uint8_t format = model_.tied_embeddings ? model_.embedding_format : model_.lm_head_format;
     const std::int64_t bias = model_.lm_head_bias ? columns : 0;
-    then(gemm("lm_head", {LinearKind::o, "lm_head", columns, model_.hidden, 1, bias, &model_.formats[format]}, RowSource::sequences));
+    then(gemm("lm_head", {LinearKind::o, "lm_head", columns, model_.hidden, 1, bias, &model_.formats[format]},
+              RowSource::sequences));
     if (ranks_ > 1) {
-      then(collective("all_gather_logits", CollectiveKind::all_gather, columns * ranks_ * half, ranks_, RowSource::sequences));
+      then(collective("all_gather_logits", CollectiveKind::all_gather, columns * ranks_ * half, ranks_,
+                      RowSource::sequences));
     }
     then(elementwise("sampling", ElementwiseFamily::sampling, model_.vocab, 0, RowSource::sequences));
   }

@@ -17,8 +17,9 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 
 Bytes stored(double values, double bits) { return Bytes{static_cast<std::int64_t>(std::ceil(values * bits / 8.0))}; }
 
-/// Grouped MXFP4 kernels want widths in multiples of 64 per rank and the hidden size in multiples of 256, and vLLM pads the
-/// stored nibbles, not their scales (`layers/quantization/mxfp4.py`). gpt-oss-120b: 60.8 GiB in the file, 64.4 GiB on one H100.
+/// Grouped MXFP4 kernels want widths in multiples of 64 per rank and the hidden size in multiples of 256, and vLLM pads
+/// the stored nibbles, not their scales (`layers/quantization/mxfp4.py`). gpt-oss-120b: 60.8 GiB in the file, 64.4 GiB
+/// on one H100.
 Bytes padding_bytes(const Matrix& matrix) {
   if (matrix.kind != LinearKind::experts || matrix.format->name != "mxfp4") return Bytes{0};
   const bool down = std::string_view(matrix.name) == "down_proj";
@@ -52,7 +53,9 @@ std::int64_t router_parameters(const ModelSpec& model) {
 std::int64_t position_rows(const ModelSpec& model) { return model.learned_positions + model.token_types; }
 
 /// Norms outside the layers: before the head, or after a post-norm encoder's embedding.
-std::int64_t outer_norm_parameters(const ModelSpec& model) { return model.hidden * norm_values(model) * model.outer_norms; }
+std::int64_t outer_norm_parameters(const ModelSpec& model) {
+  return model.hidden * norm_values(model) * model.outer_norms;
+}
 
 /// Routed experts counted as `experts_of_layer` says; everything else in full.
 ParameterCount count(const ModelSpec& model, std::int64_t experts_counted) {
@@ -122,7 +125,8 @@ WeightBytes weight_bytes(const ModelSpec& model, const Shard& shard) {
 Flops linear_flops_per_token(const ModelSpec& model) {
   double weights = static_cast<double>(model.encoder ? 0 : model.vocab * model.hidden);
   for (const LayerSpec& layer : model.layers) {
-    for (const Matrix& matrix : attention_matrices(model, layer, 1)) weights += static_cast<double>(matrix.parameters());
+    for (const Matrix& matrix : attention_matrices(model, layer, 1))
+      weights += static_cast<double>(matrix.parameters());
     if (!layer.experts) {
       for (const Matrix& matrix : mlp_matrices(model, layer, 1)) weights += static_cast<double>(matrix.parameters());
       continue;

@@ -18,7 +18,7 @@ struct ParameterCount {
   std::int64_t shared_experts = 0;
   std::int64_t router = 0;
   std::int64_t norms = 0;
-  std::int64_t lm_head = 0;    ///< 0 when tied
+  std::int64_t lm_head = 0;  ///< 0 when tied
 
   [[nodiscard]] std::int64_t total() const {
     return embedding + positions + attention + mlp + experts + shared_experts + router + norms + lm_head;
@@ -47,8 +47,8 @@ struct WeightBytes {
   }
 };
 
-/// Of one rank: column- and row-parallel matrices are cut, KV heads replicated beyond their number, norms and routers whole,
-/// the vocabulary padded to 64 rows and cut (vLLM `VocabParallelEmbedding`).
+/// Of one rank: column- and row-parallel matrices are cut, KV heads replicated beyond their number, norms and routers
+/// whole, the vocabulary padded to 64 rows and cut (vLLM `VocabParallelEmbedding`).
 WeightBytes weight_bytes(const ModelSpec& model, const Shard& shard = {});
 
 /// FLOPs of the linear layers for one token (2 per active weight, head included, embedding look-up excluded).

@@ -47,25 +47,37 @@ constexpr Method methods[] = {
 };
 
 const Method* find_method(const std::string& name) {
-  const auto found = std::find_if(std::begin(methods), std::end(methods), [&](const Method& m) { return name == m.name; });
+  const auto found =
+      std::find_if(std::begin(methods), std::end(methods), [&](const Method& m) { return name == m.name; });
   return found == std::end(methods) ? nullptr : found;
 }
 
-// Stored KV formats. fp8 has per-tensor scales (nothing per element). int8: one fp16 scale and zero per 64 elements of a head
-// (an assumption; engines differ). int4 and int2 as in KIVI (arXiv 2402.02750, its default group of 32, or 64): fp16 scale and
-// zero per group; its residual window of recent 16-bit tokens (128 by default) is not counted.
+// Stored KV formats. fp8 has per-tensor scales (nothing per element). int8: one fp16 scale and zero per 64 elements of
+// a head (an assumption; engines differ). int4 and int2 as in KIVI (arXiv 2402.02750, its default group of 32, or 64):
+// fp16 scale and zero per group; its residual window of recent 16-bit tokens (128 by default) is not counted.
 struct KvMethod {
   const char* name;
   DType type;
   double bits;
 };
 constexpr KvMethod kv_methods[] = {
-    {"bf16", DType::bf16, 16.0},     {"bfloat16", DType::bf16, 16.0},       {"fp16", DType::fp16, 16.0},
-    {"float16", DType::fp16, 16.0},  {"half", DType::fp16, 16.0},           {"fp32", DType::fp32, 32.0},
-    {"float32", DType::fp32, 32.0},  {"fp8", DType::fp8, 8.0},              {"fp8_e4m3", DType::fp8, 8.0},
-    {"fp8_e5m2", DType::fp8, 8.0},   {"fp8_ds_mla", DType::fp8, 8.0},       {"int8", DType::int8, 8.0 + 32.0 / 64.0},
-    {"nvfp4", DType::fp4, 4.5},      {"int4", DType::int4, 4.0 + 32.0 / 32.0}, {"int4_g64", DType::int4, 4.0 + 32.0 / 64.0},
-    {"int2", DType::int2, 2.0 + 32.0 / 32.0}, {"int2_g64", DType::int2, 2.0 + 32.0 / 64.0},
+    {"bf16", DType::bf16, 16.0},
+    {"bfloat16", DType::bf16, 16.0},
+    {"fp16", DType::fp16, 16.0},
+    {"float16", DType::fp16, 16.0},
+    {"half", DType::fp16, 16.0},
+    {"fp32", DType::fp32, 32.0},
+    {"float32", DType::fp32, 32.0},
+    {"fp8", DType::fp8, 8.0},
+    {"fp8_e4m3", DType::fp8, 8.0},
+    {"fp8_e5m2", DType::fp8, 8.0},
+    {"fp8_ds_mla", DType::fp8, 8.0},
+    {"int8", DType::int8, 8.0 + 32.0 / 64.0},
+    {"nvfp4", DType::fp4, 4.5},
+    {"int4", DType::int4, 4.0 + 32.0 / 32.0},
+    {"int4_g64", DType::int4, 4.0 + 32.0 / 64.0},
+    {"int2", DType::int2, 2.0 + 32.0 / 32.0},
+    {"int2_g64", DType::int2, 2.0 + 32.0 / 64.0},
 };
 
 DType parse_dtype(const std::string& name, DType release) {

@@ -1,4 +1,5 @@
-// Quantisation by name: vLLM's `quantization`, `dtype` and `kv_cache_dtype` values, what they store and what they compute in.
+// Quantisation by name: vLLM's `quantization`, `dtype` and `kv_cache_dtype` values, what they store and what they
+// compute in.
 #pragma once
 
 #include <string>
@@ -17,7 +18,8 @@ struct KvFormat {
   friend bool operator==(const KvFormat&, const KvFormat&) = default;
 };
 
-/// Weight formats by vLLM's `quantization` name ("none", "fp8", "awq", "gptq", "int8", "nvfp4", "mxfp4", …). Throws ConfigError.
+/// Weight formats by vLLM's `quantization` name ("none", "fp8", "awq", "gptq", "int8", "nvfp4", "mxfp4", …). Throws
+/// ConfigError.
 WeightFormat weight_format(const std::string& quantization, DType release);
 std::vector<std::string> quantization_names();
 

@@ -36,11 +36,11 @@ std::vector<int> valid_tensor_parallel_sizes(const ModelSpec& model) {
 
 void require_tensor_parallel(const ModelSpec& model, int tensor_parallel_size) {
   if (tensor_parallel_size >= 1 && splits(model, tensor_parallel_size)) return;
-  throw ConfigError(fmt::format("tensor_parallel_size {} does not divide `{}` ({} query heads, {} KV heads, MLP width {}); "
-                                "degrees that work: {}",
-                                tensor_parallel_size, model.name, model.heads,
-                                model.layers.empty() ? 0 : model.layers.front().kv_heads, model.intermediate,
-                                fmt::join(valid_tensor_parallel_sizes(model), ", ")));
+  throw ConfigError(fmt::format(
+      "tensor_parallel_size {} does not divide `{}` ({} query heads, {} KV heads, MLP width {}); "
+      "degrees that work: {}",
+      tensor_parallel_size, model.name, model.heads, model.layers.empty() ? 0 : model.layers.front().kv_heads,
+      model.intermediate, fmt::join(valid_tensor_parallel_sizes(model), ", ")));
 }
 
 std::vector<Shard> pipeline_shards(const ModelSpec& model, int tensor_parallel_size, int pipeline_parallel_size) {

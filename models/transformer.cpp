@@ -148,7 +148,8 @@ class Transformer final : public WorkModel {
     std::int64_t queries = shape.decode_queries.count();
     if (shape.decode_sequences > 0) {
       // Drafts of one sequence see nearly the same context.
-      pairs = shape.decode_context.as_double() * shape.decode_queries.as_double() / static_cast<double>(shape.decode_sequences);
+      pairs = shape.decode_context.as_double() * shape.decode_queries.as_double() /
+              static_cast<double>(shape.decode_sequences);
     }
     for (const PrefillChunk& chunk : shape.chunks) {
       pairs += query_key_pairs(chunk, visibility(shape), shape.window);
@@ -157,13 +158,14 @@ class Transformer final : public WorkModel {
     }
     // Keys and values are read once and the newest written once: the newest count as written.
     const double per_pair = 2.0 * static_cast<double>(shape.query_heads * (shape.head_dim + shape.value_dim));
-    ops.push_back({.name = op.name,
-                   .shape = shape,
-                   .repeats = op.repeats,
-                   .flops = Flops{per_pair * pairs},
-                   .weight_bytes = {},
-                   .kv_bytes = shape.causal ? Bytes{std::llround(static_cast<double>(tokens) * token_bytes(shape))} : Bytes{0},
-                   .activation_bytes = Bytes{op.row_bytes} * queries});
+    ops.push_back(
+        {.name = op.name,
+         .shape = shape,
+         .repeats = op.repeats,
+         .flops = Flops{per_pair * pairs},
+         .weight_bytes = {},
+         .kv_bytes = shape.causal ? Bytes{std::llround(static_cast<double>(tokens) * token_bytes(shape))} : Bytes{0},
+         .activation_bytes = Bytes{op.row_bytes} * queries});
   }
 
   [[nodiscard]] double token_bytes(const AttentionShape& shape) const {
@@ -183,9 +185,10 @@ class Transformer final : public WorkModel {
 std::unique_ptr<WorkModel> make_transformer(const ModelSpec& model, const TransformerOptions& options) {
   require_tensor_parallel(model, options.shard.tensor_parallel_size);
   if (model.count(AttentionKind::recurrent) > 0) {
-    throw ConfigError(fmt::format("`{}` ({}) mixes attention with {} recurrent layers, whose step time is not modelled; "
-                                  "its memory is (see `ridgeline explain`)",
-                                  model.name, model.architecture, model.count(AttentionKind::recurrent)));
+    throw ConfigError(
+        fmt::format("`{}` ({}) mixes attention with {} recurrent layers, whose step time is not modelled; "
+                    "its memory is (see `ridgeline explain`)",
+                    model.name, model.architecture, model.count(AttentionKind::recurrent)));
   }
   return std::make_unique<Transformer>(model, options);
 }

@@ -15,7 +15,8 @@ struct TransformerOptions {
   double expert_skew = 0.0;  ///< exponent of a power law of expert popularity; 0 = balanced
 };
 
-/// Throws ConfigError: the tensor-parallel degree does not divide the heads, or the model has layers that can't be priced.
+/// Throws ConfigError: the tensor-parallel degree does not divide the heads, or the model has layers that can't be
+/// priced.
 std::unique_ptr<WorkModel> make_transformer(const ModelSpec& model, const TransformerOptions& options);
 
 }  // namespace ridgeline

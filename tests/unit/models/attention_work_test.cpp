@@ -24,7 +24,8 @@ double counted(const PrefillChunk& chunk, Visibility visibility, std::int64_t wi
 }  // namespace
 
 TEST_CASE("closed forms of query-key pairs equal the count") {
-  for (const Visibility visibility : {Visibility::full, Visibility::sliding, Visibility::chunked, Visibility::bidirectional}) {
+  for (const Visibility visibility :
+       {Visibility::full, Visibility::sliding, Visibility::chunked, Visibility::bidirectional}) {
     for (const std::int64_t history : {0, 1, 15, 16, 17, 100}) {
       for (const std::int64_t tokens : {1, 7, 16, 33, 250}) {
         const PrefillChunk chunk{Tokens{tokens}, Tokens{history}};

@@ -13,8 +13,8 @@
 namespace ridgeline {
 namespace {
 
-/// Counts in the catalog against what publishers print (sources in the YAML files). `exact` was recounted independently from
-/// the dimensions; `published` is in 1e9 with the tolerance its rounding asks for, 0 = not published.
+/// Counts in the catalog against what publishers print (sources in the YAML files). `exact` was recounted independently
+/// from the dimensions; `published` is in 1e9 with the tolerance its rounding asks for, 0 = not published.
 struct Published {
   const char* name;
   std::int64_t exact;
@@ -76,7 +76,8 @@ constexpr Published table[] = {
     {"gpt-j-6b", 6050882784, 6, 1, 0, 458752},
     {"internlm-20b", 20088714240, 20, 0.5, 0, 1228800},
     {"yi-34b", 34388917248, 34, 2, 0, 245760},
-    {"tinyllama-1.1b", 1100048384, 1.1, 0.5, 0, 22528},};
+    {"tinyllama-1.1b", 1100048384, 1.1, 0.5, 0, 22528},
+};
 
 }  // namespace
 
@@ -88,7 +89,8 @@ TEST_CASE("catalog models have the published numbers of parameters") {
     const std::int64_t total = count_parameters(model).total();
     CHECK(total == row.exact);
     if (row.published > 0) {
-      CHECK(std::abs(static_cast<double>(total) / 1e9 - row.published) / row.published * 100.0 <= row.tolerance_percent);
+      CHECK(std::abs(static_cast<double>(total) / 1e9 - row.published) / row.published * 100.0 <=
+            row.tolerance_percent);
     }
     if (row.active > 0) {
       // Publishers differ on whether the input embedding counts; one of the two must be within 2.2 %.

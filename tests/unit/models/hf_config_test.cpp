@@ -64,11 +64,13 @@ TEST_CASE("names of old families") {
       "tie_word_embeddings": false})");
   CHECK(count_parameters(neox).total() == 20'554'567'680);
   // MPT-7B: 6,649,286,656 as published; expansion ratio instead of a width.
-  const ModelSpec mpt = read(R"({"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32, "expansion_ratio": 4,
+  const ModelSpec mpt =
+      read(R"({"model_type": "mpt", "d_model": 4096, "n_layers": 32, "n_heads": 32, "expansion_ratio": 4,
       "vocab_size": 50432, "max_seq_len": 2048, "no_bias": true, "attn_config": {"attn_type": "multihead_attention"}})");
   CHECK(count_parameters(mpt).total() == 6'649'286'656);
   // Phi-2: 2,779,683,840 as published.
-  const ModelSpec phi = read(R"({"model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 32,
+  const ModelSpec phi =
+      read(R"({"model_type": "phi", "hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 32,
       "num_attention_heads": 32, "num_key_value_heads": 32, "vocab_size": 51200, "max_position_embeddings": 2048,
       "tie_word_embeddings": false})");
   CHECK(count_parameters(phi).total() == 2'779'683'840);
@@ -123,7 +125,8 @@ TEST_CASE("sliding windows by flag, pattern and list") {
 TEST_CASE("all mistakes of a file are reported at once") {
   const std::string message = refusal(R"({"model_type": "llama", "hidden_size": "1024", "num_hidden_layers": -3,
       "num_attention_heads": 16, "vocab_size": 1e300})");
-  for (const char* key : {"hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size"}) CHECK(mentions(message, key));
+  for (const char* key : {"hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size"})
+    CHECK(mentions(message, key));
   CHECK(mentions(message, "config.json:1:"));
 }
 
@@ -138,7 +141,8 @@ TEST_CASE("places of mistakes") {
 }
 
 TEST_CASE("the architecture decides before the model type") {
-  CHECK(read(config(R"("architectures": ["MistralForCausalLM"], "sliding_window": 4096)")).count(AttentionKind::sliding) == 12);
+  CHECK(read(config(R"("architectures": ["MistralForCausalLM"], "sliding_window": 4096)"))
+            .count(AttentionKind::sliding) == 12);
   CHECK(mentions(refusal(config(R"("num_key_value_heads_": 1, "num_attention_heads": 10)")), "duplicate key"));
 }
 
@@ -158,7 +162,8 @@ TEST_CASE("unknown architectures are refused with near matches") {
 }
 
 TEST_CASE("vision sections never lend their dimensions") {
-  const std::string message = refusal(R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560},
+  const std::string message =
+      refusal(R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text", "hidden_size": 2560},
       "vision_config": {"num_hidden_layers": 27, "num_attention_heads": 16, "intermediate_size": 4304}})");
   CHECK(mentions(message, "text_config.num_hidden_layers"));
   CHECK(mentions(message, "text_config.num_attention_heads"));
@@ -177,7 +182,8 @@ TEST_CASE("quantised checkpoints: bytes per weight and what stays 16-bit") {
   CHECK(bits(R"({"quant_method": "modelopt", "quant_algo": "NVFP4", "exclude_modules": ["lm_head"]})") == 4.5);
   CHECK(bits(R"({"quant_method": "bitsandbytes", "load_in_4bit": true})") == 4.5);
   CHECK(bits(R"({"quant_method": "mxfp4"})") == 4.25);
-  const std::string grouped = R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"],
+  const std::string grouped =
+      R"({"quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"],
       "weights": {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128, "symmetric": true}}}})";
   CHECK(bits(grouped) == 4.125);
   const ModelSpec model = read(quantised(grouped));
@@ -196,12 +202,15 @@ TEST_CASE("ignore lists: exact names, globs and regular expressions") {
   CHECK(format(R"(["re:.*layers\\.(0|11)\\.mlp.*"])", 11, LinearKind::down) == "bf16");
   CHECK(format(R"(["re:.*layers\\.(0|11)\\.mlp.*"])", 2, LinearKind::down) == "fp8");
   CHECK(format(R"(["lm_head"])", 0, LinearKind::down) == "fp8");
-  CHECK(mentions(refusal(quantised(R"({"quant_method": "fp8", "ignored_layers": ["model.layers.0.self_attn.q_proj"]})")), "fused"));
+  CHECK(
+      mentions(refusal(quantised(R"({"quant_method": "fp8", "ignored_layers": ["model.layers.0.self_attn.q_proj"]})")),
+               "fused"));
   CHECK(mentions(refusal(quantised(R"({"quant_method": "fp8", "ignored_layers": ["re:("]})")), "regular expression"));
 }
 
 TEST_CASE("what a checkpoint asks of the KV cache") {
-  CHECK(read(quantised(R"({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"})")).kv_cache_dtype == "fp8");
+  CHECK(read(quantised(R"({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_quant_algo": "FP8"})"))
+            .kv_cache_dtype == "fp8");
   CHECK(read(quantised(R"({"quant_method": "fp8"})")).kv_cache_dtype == "auto");
 }
 
@@ -212,29 +221,36 @@ TEST_CASE("unknown quantisation is never sized as bf16") {
   CHECK(mentions(refusal(quantised(R"({"bits": 4})")), "quant_method"));
   CHECK(mentions(refusal(quantised(R"({"quant_method": "awq"})")), "group_size"));
   CHECK(mentions(refusal(quantised(R"({"quant_method": "awq", "bits": 5, "group_size": 128})")), "bits"));
-  CHECK(mentions(refusal(quantised(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})")), "MIXED_PRECISION"));
+  CHECK(mentions(refusal(quantised(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION"})")),
+                 "MIXED_PRECISION"));
   CHECK(mentions(refusal(quantised(R"("awq")")), "expected an object"));
 }
 
 TEST_CASE("mixtures of experts: counts, shared experts and dense layers") {
-  const std::string experts = R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 512, "shared_expert_intermediate_size": 2048)";
+  const std::string experts =
+      R"("num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 512, "shared_expert_intermediate_size": 2048)";
   const ModelSpec model = read(config(experts + R"(, "decoder_sparse_step": 2, "mlp_only_layers": [1])", "qwen2_moe"));
   CHECK_FALSE(model.layers[0].experts);
   CHECK_FALSE(model.layers[1].experts);
   CHECK(model.layers[3].experts);
   CHECK(model.moe->shared_experts == 1);
   CHECK(model.moe->shared_intermediate == 2048);
-  CHECK(mentions(refusal(config(R"("num_experts": 8, "moe_intermediate_size": 512)", "qwen3_moe")), "num_experts_per_tok"));
-  CHECK(mentions(refusal(config(R"("num_experts": 8, "num_experts_per_tok": 9, "moe_intermediate_size": 5)", "qwen3_moe")), "9 of 8"));
+  CHECK(mentions(refusal(config(R"("num_experts": 8, "moe_intermediate_size": 512)", "qwen3_moe")),
+                 "num_experts_per_tok"));
+  CHECK(mentions(
+      refusal(config(R"("num_experts": 8, "num_experts_per_tok": 9, "moe_intermediate_size": 5)", "qwen3_moe")),
+      "9 of 8"));
 }
 
 TEST_CASE("GGUF metadata: per-layer KV heads and head width") {
   const auto gguf = [](const std::string& extra) {
     return R"({"general.architecture": "llama", "llama.block_count": 2, "llama.embedding_length": 1024,
         "llama.feed_forward_length": 4096, "llama.attention.head_count": 16, "llama.context_length": 8192,
-        "llama.vocab_size": 32000)" + extra + "}";
+        "llama.vocab_size": 32000)" +
+           extra + "}";
   };
-  const ModelSpec listed = read(gguf(R"(, "llama.attention.head_count_kv": [8, 4], "llama.attention.key_length": 128)"));
+  const ModelSpec listed =
+      read(gguf(R"(, "llama.attention.head_count_kv": [8, 4], "llama.attention.key_length": 128)"));
   CHECK(kv_bytes_per_token(listed, {}) == Bytes{(8 + 4) * 128 * 2 * 2});
   CHECK(read(gguf("")).layers.front().kv_heads == 16);
   CHECK(mentions(refusal(gguf(R"(, "llama.attention.head_count_kv": [8])")), "lists 1 layers"));

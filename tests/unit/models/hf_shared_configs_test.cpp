@@ -105,9 +105,12 @@ TEST_CASE("details of shared configurations") {
   CHECK(weight_bytes(partial, eight).total().as_double() / 1073741824.0 == Approx(57.752).epsilon(0.01));
   CHECK(kv_bytes_per_token(partial, {}, eight) == Bytes{129'024});
   // Active parameters.
-  CHECK(static_cast<double>(active_parameters(load("mixtral_num_local_experts.json")).total()) / 1e9 == Approx(12.9).epsilon(0.01));
-  CHECK(static_cast<double>(active_parameters(load("qwen3_30b_a3b_num_experts.json")).total()) / 1e9 == Approx(3.35).epsilon(0.01));
-  CHECK(static_cast<double>(active_parameters(load("llama4_scout_chunked.json")).total()) / 1e9 == Approx(17.0).epsilon(0.02));
+  CHECK(static_cast<double>(active_parameters(load("mixtral_num_local_experts.json")).total()) / 1e9 ==
+        Approx(12.9).epsilon(0.01));
+  CHECK(static_cast<double>(active_parameters(load("qwen3_30b_a3b_num_experts.json")).total()) / 1e9 ==
+        Approx(3.35).epsilon(0.01));
+  CHECK(static_cast<double>(active_parameters(load("llama4_scout_chunked.json")).total()) / 1e9 ==
+        Approx(17.0).epsilon(0.02));
 }
 
 TEST_CASE("shared configurations with mistakes are refused by name") {

@@ -59,7 +59,8 @@ TEST_CASE("gpt-oss-120b: two groups share one pool of blocks") {
   CHECK(eight.blocks_of_request(Tokens{2068}, 8192) == 261);
   const std::int64_t blocks = eight.blocks_in(gib(114.85));
   CHECK(static_cast<double>(blocks) / 261.0 == Approx(6408.5).epsilon(1e-4));
-  // vllm-project/vllm#27508: TP1, 1.71 GiB, 131072 tokens: 3112 blocks of 589,824 B; needs 8192 + 73 = 8265; 48.6 k tokens fit.
+  // vllm-project/vllm#27508: TP1, 1.71 GiB, 131072 tokens: 3112 blocks of 589,824 B; needs 8192 + 73 = 8265; 48.6 k
+  // tokens fit.
   const KvLayout one = kv_layout(model, kv, 16);
   CHECK(one.block_bytes() == Bytes{589824});
   CHECK(one.blocks_in(gib(1.71)) == 3112);
@@ -70,9 +71,10 @@ TEST_CASE("gpt-oss-120b: two groups share one pool of blocks") {
 
 TEST_CASE("window admission cap of one full and one sliding group") {
   // S13 of the engine notes: window 32, block 16, budget 64: ceil((31 + 64) / 16) + 1 = 7 window blocks at most.
-  const KvLayout layout{.groups = {{.window = 0, .layers = 1, .block_size = 16}, {.window = 32, .layers = 1, .block_size = 16}},
-                        .layers_per_group = 1,
-                        .page = Bytes{1}};
+  const KvLayout layout{
+      .groups = {{.window = 0, .layers = 1, .block_size = 16}, {.window = 32, .layers = 1, .block_size = 16}},
+      .layers_per_group = 1,
+      .page = Bytes{1}};
   CHECK(layout.blocks_of_request(Tokens{1000}, 64) == 63 + 7);
 }
 
@@ -98,7 +100,8 @@ TEST_CASE("layers of unlike width share pages by longer blocks") {
 TEST_CASE("a hybrid's recurrent state does not grow") {
   // 64 layers, every fourth full (4 KV heads x 256); gated delta nets of 16 key and 48 value heads x 128, kernel 4.
   ModelSpec model = load_model("llama-3.1-8b");
-  model.recurrent = RecurrentSpec{.key_heads = 16, .value_heads = 48, .key_dim = 128, .value_dim = 128, .convolution = 4};
+  model.recurrent =
+      RecurrentSpec{.key_heads = 16, .value_heads = 48, .key_dim = 128, .value_dim = 128, .convolution = 4};
   model.layers.assign(64, {.attention = AttentionKind::recurrent});
   for (std::size_t i = 3; i < 64; i += 4) model.layers[i] = {.kv_heads = 4, .head_dim = 256};
   CHECK(kv_bytes_per_token(model, kv_format("fp16", model)) * 262144 == 16384_MiB);

@@ -1,4 +1,5 @@
-// Start-up lines of real engines, kept outside the project: KV bytes and the number of tokens that follow from the memory.
+// Start-up lines of real engines, kept outside the project: KV bytes and the number of tokens that follow from the
+// memory.
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -54,17 +55,26 @@ double number(const std::string& cell) {
 }
 
 /// Catalog models with the attention geometry of the model in a row.
-const std::map<std::string, std::string> geometry{
-    {"Qwen2-7B-Instruct", "qwen2.5-7b"},       {"Qwen3-14B", "qwen3-14b"},
-    {"Llama-2-7B", "llama-2-7b"},              {"Mixtral-8x7B", "mixtral-8x7b"},
-    {"Llama-3.1-8B", "llama-3.1-8b"},          {"Llama-3.1-8B-Instruct", "llama-3.1-8b"},
-    {"Meta-Llama-3-8B-Instruct", "llama-3-8b"}, {"Llama-2-70B", "llama-2-70b"},
-    {"Qwen3-0.6B", "qwen3-0.6b"},              {"Qwen3-32B", "qwen3-32b"},
-    {"Qwen3-8B", "qwen3-8b"},                  {"Qwen3-4B", "qwen3-4b"},
-    {"Llama-2-7B-GPTQ", "llama-2-7b"},         {"LlongOrca-7B-16k", "llama-2-7b"},
-    {"DeepSeek-R1-Distill-Qwen-14B", "qwen2.5-14b"}, {"Llama-3-70B", "llama-3-70b"},
-    {"Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.1-70b"}, {"deepseek-coder-6.7b-instruct", "llama-2-7b"},
-    {"Qwen1.5-7B", "llama-2-7b"},              {"openchat-3.5 (Mistral-7B)", "llama-3-8b"}};
+const std::map<std::string, std::string> geometry{{"Qwen2-7B-Instruct", "qwen2.5-7b"},
+                                                  {"Qwen3-14B", "qwen3-14b"},
+                                                  {"Llama-2-7B", "llama-2-7b"},
+                                                  {"Mixtral-8x7B", "mixtral-8x7b"},
+                                                  {"Llama-3.1-8B", "llama-3.1-8b"},
+                                                  {"Llama-3.1-8B-Instruct", "llama-3.1-8b"},
+                                                  {"Meta-Llama-3-8B-Instruct", "llama-3-8b"},
+                                                  {"Llama-2-70B", "llama-2-70b"},
+                                                  {"Qwen3-0.6B", "qwen3-0.6b"},
+                                                  {"Qwen3-32B", "qwen3-32b"},
+                                                  {"Qwen3-8B", "qwen3-8b"},
+                                                  {"Qwen3-4B", "qwen3-4b"},
+                                                  {"Llama-2-7B-GPTQ", "llama-2-7b"},
+                                                  {"LlongOrca-7B-16k", "llama-2-7b"},
+                                                  {"DeepSeek-R1-Distill-Qwen-14B", "qwen2.5-14b"},
+                                                  {"Llama-3-70B", "llama-3-70b"},
+                                                  {"Llama-3.3-70B-Instruct-FP8-dynamic", "llama-3.1-70b"},
+                                                  {"deepseek-coder-6.7b-instruct", "llama-2-7b"},
+                                                  {"Qwen1.5-7B", "llama-2-7b"},
+                                                  {"openchat-3.5 (Mistral-7B)", "llama-3-8b"}};
 
 }  // namespace
 

@@ -56,7 +56,8 @@ bool mentions(const std::string& message, const std::string& word) { return mess
 }  // namespace
 
 TEST_CASE("budgets on an H100 as logged by vLLM 0.11") {
-  // llm-d-planner docs/empirical-vllm-memory-results.md: weights, activation peak and KV in GiB. gpt-oss-120b needs 0.95.
+  // llm-d-planner docs/empirical-vllm-memory-results.md: weights, activation peak and KV in GiB. gpt-oss-120b needs
+  // 0.95.
   struct Row {
     const char* model;
     double utilization, weights, activations, kv;

@@ -22,8 +22,8 @@ TEST_CASE("quantised weights include their scales; embeddings and head stay 16-b
   CHECK(weights_gib("llama-3.1-8b", "none") == Approx(expected(2.0)));
   CHECK(weights_gib("llama-3.1-8b", "fp8") == Approx(expected(1.0)));
   CHECK(weights_gib("llama-3.1-8b", "nvfp4") == Approx(expected(0.5625)));
-  CHECK(weights_gib("llama-3.1-8b", "awq") == Approx(expected(0.51953125)));   // (4 + 20/128) / 8
-  CHECK(weights_gib("llama-3.1-8b", "gptq") == Approx(expected(0.515625)));    // (4 + 16/128) / 8
+  CHECK(weights_gib("llama-3.1-8b", "awq") == Approx(expected(0.51953125)));  // (4 + 20/128) / 8
+  CHECK(weights_gib("llama-3.1-8b", "gptq") == Approx(expected(0.515625)));   // (4 + 16/128) / 8
   CHECK(weights_gib("llama-3.1-8b", "mxfp4") == Approx(expected(0.53125)));
   // Llama-3.1-405B as NVFP4: 228 GB published, against 202 GB of half a byte per parameter.
   CHECK(weights_gib("llama-3.1-405b", "nvfp4") * 1.073741824 == Approx(228.0).epsilon(0.03));

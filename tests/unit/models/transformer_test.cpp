@@ -64,7 +64,8 @@ const Op* find(const std::vector<Op>& ops, const std::string& name) {
 
 TEST_CASE("claim 6: one decoding step of Llama-2-7B at 4096 tokens does about 1 FLOP per byte") {
   const Totals sum = step("llama-2-7b", decode(1, 4096));
-  // GEMM: 2 x (6,738,415,616 - 131,072,000 embedding - 266,240 norms) = 13.2 GFLOP; attention: 4 x 32 x 32 x 128 x 4096 = 2.1.
+  // GEMM: 2 x (6,738,415,616 - 131,072,000 embedding - 266,240 norms) = 13.2 GFLOP; attention: 4 x 32 x 32 x 128 x 4096
+  // = 2.1.
   CHECK(sum.gemm_flops / 1e9 == Approx(13.21).epsilon(0.001));
   CHECK(sum.attention_flops == 4.0 * 32 * 32 * 128 * 4096);
   CHECK(sum.weights / 1e9 == Approx(13.2).epsilon(0.01));
@@ -104,8 +105,8 @@ TEST_CASE("attention intensity follows the group size") {
 }
 
 TEST_CASE("a step is the sum of its three parts") {
-  const char* names[] = {"llama-3.1-8b", "gpt-oss-20b", "qwen3-30b-a3b", "deepseek-v3", "gemma-3-27b", "gpt-j-6b", "falcon-180b",
-                         "opt-13b", "llama-4-scout"};
+  const char* names[] = {"llama-3.1-8b", "gpt-oss-20b", "qwen3-30b-a3b", "deepseek-v3",  "gemma-3-27b",
+                         "gpt-j-6b",     "falcon-180b", "opt-13b",       "llama-4-scout"};
   for (const char* name : names) {
     INFO(name);
     const ModelSpec model = load_model(name);
@@ -147,10 +148,10 @@ TEST_CASE("operators come in the order of execution, layers folded into repeats"
   const std::vector<Op> ops = work_of(load_model("llama-3.1-8b"), 2)->lower(decode(4, 100)).ops;
   std::vector<std::string> names;
   for (const Op& op : ops) names.emplace_back(op.name);
-  CHECK(names == std::vector<std::string>{"embedding", "all_reduce_embedding", "input_norm", "qkv_proj", "rope", "attention",
-                                          "o_proj", "all_reduce_attention", "post_attention_norm", "gate_up_proj", "activation",
-                                          "down_proj", "all_reduce_mlp", "final_norm", "lm_head", "all_gather_logits",
-                                          "sampling"});
+  CHECK(names == std::vector<std::string>{"embedding", "all_reduce_embedding", "input_norm", "qkv_proj", "rope",
+                                          "attention", "o_proj", "all_reduce_attention", "post_attention_norm",
+                                          "gate_up_proj", "activation", "down_proj", "all_reduce_mlp", "final_norm",
+                                          "lm_head", "all_gather_logits", "sampling"});
   CHECK(find(ops, "qkv_proj")->repeats == 32);
   // (32 + 2 x 8) heads of 128 over two ranks.
   const GemmShape& qkv = std::get<GemmShape>(find(ops, "qkv_proj")->shape);
