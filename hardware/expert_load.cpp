@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hardware/rounding.hpp"
+
 namespace ridgeline {
 namespace {
 
@@ -44,7 +46,7 @@ constexpr double hottest_per_token = 0.8;
 
 double ExpertLoad::row_blocks(double tile_rows) const {
   // Balanced experts have equal remainders; otherwise every expert wastes half a block on average, and none has less than one.
-  if (balanced) return active * std::ceil(rows / active / tile_rows);
+  if (balanced) return active * ceil_of(rows / active / tile_rows);
   return std::max(active, rows / tile_rows + 0.5 * active);
 }
 

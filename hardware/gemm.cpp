@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "hardware/overlap.hpp"
+#include "hardware/rounding.hpp"
 #include "sim/base/config.hpp"
 #include "sim/base/error.hpp"
 
@@ -24,14 +26,6 @@ constexpr double step_bytes = 128.0;      // one swizzled row of shared memory
 constexpr double least_split_steps = 4.0; // below that a split along k only adds prologues
 constexpr double most_splits = 32.0;
 constexpr double selection_overlap = 0.2; // how far the shorter of compute and memory counts when kernels are compared
-
-/// ceil for non-negative doubles in the int64 range; inlines to a few instructions, unlike std::ceil on baseline x86-64.
-double ceil_of(double value) {
-  const auto truncated = static_cast<double>(static_cast<std::int64_t>(value));
-  return truncated < value ? truncated + 1.0 : truncated;
-}
-
-double floor_of(double value) { return static_cast<double>(static_cast<std::int64_t>(value)); }
 
 double fourth_power(double x) { return (x * x) * (x * x); }
 
@@ -68,7 +62,10 @@ GemmModel::Tiles GemmModel::prepare_tiles(double weight_bytes) const {
     const double multiply = 2.0 * rows * columns * step_elements_ * seconds_per_flop_;
     const double load = (rows * input_bytes_ + columns * weight_bytes) * step_elements_ * seconds_per_load_;
     const double fourth = fourth_power(multiply) + fourth_power(load) + fourth_power(step_latency_);
-    tiles[i] = {1.0 / rows, 1.0 / columns, std::sqrt(std::sqrt(fourth))};
+    // Tiles of more than 64 rows are for more than half as many; the narrowest are for a few at most.
+    const double least_m = rows > 64.0 ? 0.5 * rows : 0.0;
+    const double most_m = rows < 64.0 ? 32.0 * rows : std::numeric_limits<double>::infinity();
+    tiles[i] = {1.0 / rows, 1.0 / columns, std::sqrt(std::sqrt(fourth)), least_m, most_m};
   }
   return tiles;
 }
@@ -111,6 +108,7 @@ GemmModel::Candidate GemmModel::best_candidate(const GemmShape& shape, const Til
     }
   };
   for (const Tile& tile : tiles) {
+    if (m <= tile.least_m || m > tile.most_m) continue;
     const double count = ceil_of(m * tile.per_row) * ceil_of(n * tile.per_column);
     consider(tile, count, 1.0);
     const double filling = std::min(floor_of(sms_ / count), floor_of(split_limit));
@@ -126,10 +124,8 @@ GemmModel::Seconds GemmModel::seconds(const GemmShape& shape, Weights weights) c
   const double weight_bytes = shape.weight_bits / 8.0;
   const bool is_native = std::abs(weight_bytes - input_bytes_) < 0.125;  // scales do not count
   const Candidate best = best_candidate(shape, is_native ? tiles_ : prepare_tiles(weight_bytes), memory);
-  const double larger = std::max(best.compute, memory);
-  const double ratio = std::min(best.compute, memory) / larger;
-  const double smooth = larger * std::pow(1.0 + std::pow(ratio, parameters_.smoothness), 1.0 / parameters_.smoothness);
-  return {fixed_ + best.extra, best.compute, memory, fixed_ + best.extra + smooth};
+  const double overlap = overlapped(best.compute, memory, parameters_.exposure);
+  return {fixed_ + best.extra, best.compute, memory, fixed_ + best.extra + overlap};
 }
 
 FamilyPrice GemmModel::price(const GemmShape& shape, Weights weights) const {
@@ -148,7 +144,7 @@ GemmParameters read_gemm_parameters(MapReader& map) {
   parameters.memory_efficiency = map.require<double>("memory_efficiency", positive_fraction);
   parameters.l2_bytes_per_clock = map.require<double>("l2_bytes_per_clock", positive);
   parameters.split_fixed = map.require<Duration>("split_fixed", non_negative);
-  parameters.smoothness = map.require<double>("smoothness", at_least_one);
+  parameters.exposure = map.require<double>("exposure", fraction);
   parameters.wave_quantisation = map.require<double>("wave_quantisation", fraction);
   parameters.activation_l2_share = map.require<double>("activation_l2_share", positive);
   parameters.weight_l2_share = map.require<double>("weight_l2_share", non_negative);

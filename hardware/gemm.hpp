@@ -2,14 +2,14 @@
 //
 // A kernel covers D with tiles of tm x tn; each SM walks along k in steps of 128 bytes. Per tile and split-K factor s:
 //
-//   step    = smooth maximum (p = 4) of 2 tm tn ks / (peak per SM * tensor_efficiency), (tm + tn) * 128 B / load rate
+//   step    = 4-norm of 2 tm tn ks / (peak per SM * tensor_efficiency), (tm + tn) * 128 B / load rate
 //             and the latency of a step
 //   tiles   = ceil(m / tm) * ceil(n / tn) * s;  waves = tiles / SMs, rounded up as far as `wave_quantisation` says, >= 1
 //   compute = waves * (ceil(k / ks / s) + prologue_steps) * step
 //   memory  = bytes from HBM / (bandwidth * memory_efficiency) + bytes from L2 / L2 rate
-//   t       = fixed + (compute^p + memory^p)^(1/p) + (s > 1: split_fixed + partial sums through L2)
+//   t       = fixed + overlapped(compute, memory; exposure) + (s > 1: split_fixed + partial sums through L2)
 //
-// and the library picks the best of `gemm_tiles` and of a few s that fill the SMs. Activations stay in the L2 while A and D fit in
+// and the library picks the best of the tiles that suit m and of a few s that fill the SMs. Activations stay in the L2 while A and D fit in
 // `activation_l2_share` of it. Weights do not: between two uses of a layer's weights the whole model has passed
 // (`Weights::streamed`). Measurement campaigns that cycle through a few copies of one weight do see the L2
 // (`Weights::cycled`: aiconfigurator uses six copies), which validation has to take into account.
@@ -40,7 +40,7 @@ struct GemmParameters {
   double memory_efficiency = 1.0;     ///< reached share of the datasheet HBM bandwidth
   double l2_bytes_per_clock = 0.0;    ///< per SM, tensors that stay in the L2
   Duration split_fixed;               ///< the reduction after a split along k
-  double smoothness = 3.0;            ///< p of the smooth maximum
+  double exposure = 0.0;              ///< of compute and memory to each other, see hardware/overlap.hpp
   double wave_quantisation = 0.0;     ///< 1: a tail wave costs a whole one; 0: persistent kernels spread it
   double activation_l2_share = 0.0;   ///< of the L2, kept by inputs and outputs
   double weight_l2_share = 0.0;       ///< of the L2, below which one of the cycled weight copies stays in it
@@ -76,6 +76,8 @@ class GemmModel {
     double per_row = 0.0;     ///< 1 / rows
     double per_column = 0.0;  ///< 1 / columns
     double step = 0.0;        ///< seconds of one step along k
+    double least_m = 0.0;     ///< below and above these no library chooses the tile
+    double most_m = 0.0;
   };
   using Tiles = std::array<Tile, tile_count>;
   [[nodiscard]] Tiles prepare_tiles(double weight_bytes) const;

@@ -22,7 +22,7 @@ std::vector<FitParameter> product_parameters() {
           {"memory_efficiency", 0.4, 1.0, 0.85},
           {"l2_bytes_per_clock", 5.0, 100.0, 20.0, true},
           {"split_fixed", 0.1, 20.0, 2.0, true, "us"},
-          {"smoothness", 1.0, 12.0, 3.0},
+          {"exposure", 0.0, 1.0, 0.25, true},
           {"wave_quantisation", 0.0, 1.0, 0.5, true},
           {"activation_l2_share", 0.05, 3.0, 0.5, true},
           {"weight_l2_share", 0.0, 0.5, 0.167, true}};  // six copies of a weight share the L2
@@ -88,7 +88,7 @@ GemmFitted gemm_parameters(std::span<const double> values) {
   p.memory_efficiency = values[5];
   p.l2_bytes_per_clock = values[6];
   p.split_fixed = from_us(values[7]);
-  p.smoothness = values[8];
+  p.exposure = values[8];
   p.wave_quantisation = values[9];
   p.activation_l2_share = values[10];
   p.weight_l2_share = values[11];

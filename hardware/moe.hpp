@@ -1,7 +1,7 @@
 // The routed-expert layer of one rank as engines run it: grouped gate+up product, activation, grouped down product, weighted
 // sum. Several kernels, priced as one operator; communication between ranks is not part of it.
 //
-//   product = (compute^p + memory^p)^(1/p), twice: n = 2 * intermediate (ungated: intermediate), k = hidden, then
+//   product = overlapped(compute, memory; exposure), twice: n = 2 * intermediate (ungated: intermediate), k = hidden, then
 //             n = hidden, k = intermediate
 //   compute = waves * (ceil(k / ks) + prologue_steps) * step, as in hardware/gemm.hpp, best of `moe_tiles`; tiles are counted
 //             expert by expert (ExpertLoad::row_blocks), nothing is split along k
@@ -31,7 +31,7 @@ struct MoeParameters {
   double step_clocks = 0.0;           ///< latency of one step along k
   double prologue_steps = 0.0;        ///< steps to fill and drain the pipeline of one tile
   double memory_efficiency = 1.0;     ///< reached share of the datasheet HBM bandwidth while reading weights
-  double smoothness = 3.0;            ///< p of the smooth maximum
+  double exposure = 0.0;              ///< of compute and memory to each other, see hardware/overlap.hpp
   double wave_quantisation = 0.0;     ///< 1: a tail wave costs a whole one
   double row_traffic = 1.0;           ///< bytes moved for the rows over the ideal, at datasheet bandwidth
   double rows_elsewhere = 0.0;        ///< 0: rows of other ranks cost nothing; 1: all but their products
@@ -55,16 +55,20 @@ class MoeModel {
 
  private:
   static constexpr std::size_t tile_count = 6;
-  [[nodiscard]] double product_compute(const ExpertLoad& load, double n, double k, double weight_bytes) const;
-  [[nodiscard]] double smooth_maximum(double a, double b) const;
+  /// Seconds of one step along k, by tile.
+  using Steps = std::array<double, tile_count>;
+  [[nodiscard]] Steps prepare_steps(double weight_bytes) const;
+  [[nodiscard]] double product_compute(const ExpertLoad& load, double n, double k, const Steps& steps) const;
 
   MoeParameters parameters_;
   double sms_ = 0.0;
+  double per_sm_ = 0.0;
   double input_bytes_ = 2.0;
   double step_elements_ = 64.0;
   double seconds_per_flop_ = 0.0;  // of one SM
   double seconds_per_load_ = 0.0;  // per byte, of one SM
   double step_latency_ = 0.0;
+  Steps steps_{};  // for weights as wide as the inputs
   double seconds_per_weight_byte_ = 0.0;
   double seconds_per_row_byte_ = 0.0;
 };

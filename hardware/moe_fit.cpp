@@ -20,7 +20,7 @@ FitProblem moe_problem(const GpuSpec& gpu, std::vector<MoeMeasurement> measured)
                         {"step_clocks", 20.0, 3000.0, 300.0, true},
                         {"prologue_steps", 0.0, 60.0, 5.0, true},
                         {"memory_efficiency", 0.3, 1.0, 0.85, true},
-                        {"smoothness", 1.0, 12.0, 3.0, true},
+                        {"exposure", 0.0, 1.0, 0.25, true},
                         {"wave_quantisation", 0.0, 1.0, 0.5, true},
                         {"row_traffic", 0.1, 20.0, 1.5, true},
                         {"rows_elsewhere", 0.0, 1.0, 0.5, true}};
@@ -56,7 +56,7 @@ MoeParameters moe_parameters(std::span<const double> values) {
   p.step_clocks = values[3];
   p.prologue_steps = values[4];
   p.memory_efficiency = values[5];
-  p.smoothness = values[6];
+  p.exposure = values[6];
   p.wave_quantisation = values[7];
   p.row_traffic = values[8];
   p.rows_elsewhere = values[9];
