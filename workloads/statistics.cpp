@@ -39,13 +39,17 @@ void CountHistogram::add(std::int64_t value) {
 }
 
 double CountHistogram::quantile(double fraction) const {
-  const auto rank = static_cast<std::int64_t>(std::ceil(fraction * static_cast<double>(total_)));
+  if (total_ == 0) return 0.0;
+  const double position = fraction * static_cast<double>(total_ - 1);
+  const auto rank = static_cast<std::int64_t>(position);  // counts from 0
   std::int64_t seen = 0;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    seen += counts_[i];
-    if (seen >= std::max<std::int64_t>(rank, 1)) return centre(i);
-  }
-  return 0.0;
+  std::size_t i = 0;
+  while ((seen += counts_[i]) <= rank) ++i;
+  const double low = centre(i);
+  if (seen > rank + 1 || rank + 1 == total_) return low;
+  do ++i;
+  while (counts_[i] == 0);
+  return low + (centre(i) - low) * (position - static_cast<double>(rank));
 }
 
 void WorkloadStatistics::LengthSums::add(std::int64_t value, bool first) {

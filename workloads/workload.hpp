@@ -1,7 +1,7 @@
 // Who asks, when, for how much: a scenario's `workload:` map, typed, and the stream of requests it stands for.
 //
 // Either generated (arrival process + lengths, perhaps from a preset) or a trace file. Keys are vLLM's serving benchmark's
-// where it has one; docs/workloads.md lists them.
+// where it has one; workloads/README.md lists them.
 #pragma once
 
 #include <cstdint>

@@ -95,18 +95,18 @@ void TraceReader::bind_columns(const TraceHead& head, TraceNeeds needs) {
   }
   // JSON rows may differ; each is checked when read.
   if (format_.jsonl && !config_.arrival_column && !config_.input_column && !config_.output_column) return;
-  const auto require = [&](bool needed, Role role, const std::string& what) {
+  const auto require = [&](bool needed, Role role, std::string_view what, std::string_view instead) {
     if (!needed || std::find(bound.begin(), bound.end(), role) != bound.end()) return;
     std::vector<std::string> expected;
     for (const TraceField& field : format_.fields) {
       if (field.role == role) expected.push_back(field.name);
     }
-    fail(1, fmt::format("has no column for {} (the format {} calls it `{}`); its columns are: {}", what, format_.name,
-                        fmt::join(expected, "`, `"), fmt::join(head.names, ", ")));
+    fail(1, fmt::format("has no column for {} (the format {} calls it `{}`); its columns are: {}; name one under `columns:` or give {}",
+                        what, format_.name, fmt::join(expected, "`, `"), fmt::join(head.names, ", "), instead));
   };
-  require(needs.times, Role::time, "the arrival time");
-  require(needs.input, Role::input, "the input tokens");
-  require(needs.output, Role::output, "the output tokens");
+  require(needs.times, Role::time, "the arrival time", "`arrival`");
+  require(needs.input, Role::input, "the input tokens", "`input_tokens`");
+  require(needs.output, Role::output, "the output tokens", "`output_tokens`");
 }
 
 bool TraceReader::next(TraceRow& row) {
