@@ -53,6 +53,7 @@ void VllmV1Scheduler::deliver(Sequence& sequence, std::int64_t tokens, Time now,
   if (sequence.outputs == 0) listener.first_token(*sequence.request);
   else listener.chunks(1, tokens, sequence.last_chunk);
   sequence.outputs += tokens;
+  futile_preemptions_ = 0;
   sequence.last_chunk = now;
 }
 

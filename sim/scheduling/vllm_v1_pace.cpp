@@ -211,6 +211,7 @@ void VllmV1Scheduler::dissolve_lockstep() {
 // --- Completing ----------------------------------------------------------------------------------------------------------
 
 void VllmV1Scheduler::complete_lockstep(Step& step, SchedulerListener& listener) {
+  futile_preemptions_ = 0;
   listener.chunks(step.decodes, step.decodes, last_complete_);
   for (Sequence* sequence : step.ending) finish_joined(*sequence, listener);
 }

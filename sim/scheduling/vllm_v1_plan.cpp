@@ -7,6 +7,13 @@
 
 namespace ridgeline {
 
+namespace {
+
+/// Without the admission gate, prompts in pieces can preempt each other for ever, in the engine as well.
+constexpr std::int64_t most_futile_preemptions = 100'000;
+
+}  // namespace
+
 bool VllmV1Scheduler::plan_walk(Step& step, SchedulerListener& listener) {
   while (true) {
     Budget budget{.tokens = config_.max_num_batched_tokens, .rows = config_.max_num_batched_tokens};
@@ -89,6 +96,11 @@ bool VllmV1Scheduler::make_room(Sequence& sequence, std::int64_t tokens, Sequenc
 }
 
 void VllmV1Scheduler::preempt(Sequence& victim, Step& /*step*/, SchedulerListener& listener) {
+  if (++futile_preemptions_ > most_futile_preemptions) {
+    throw ConfigError(fmt::format("the engine makes no progress: {} requests preempted each other {} times without a token; "
+                                  "{} KV blocks are too few without scheduler_reserve_full_isl",
+                                  running_.size() + waiting_.size(), most_futile_preemptions, kv_->usable_blocks()));
+  }
   running_.remove(&victim);
   kv_->release(victim.kv, true);
   victim.state = State::preempted;

@@ -182,6 +182,8 @@ const char* name_of(StepRow::Kind kind) {
   return "?";
 }
 
+constexpr std::int64_t most_steps = 100'000;
+
 constexpr const char* step_log_header =
     "time_s,pool,replica,step,request,phase,scheduled_tokens,computed_tokens,output_tokens,running,waiting,free_blocks\n";
 
@@ -252,6 +254,7 @@ ScheduleOutcome run_schedule(const ScheduleCase& scenario, Scheduler& scheduler)
     if (completes) {
       scheduler.complete(now, stamps);
       append_rows(outcome.step_log, in_flight.front(), ++step, scheduler);
+      if (step > most_steps) throw InternalError("the scheduler makes no progress: a case should take fewer steps");
       in_flight.pop_front();
     }
     while (next < arrivals.size() && arrivals[next]->spec.arrival == now) scheduler.add(*arrivals[next++], now);

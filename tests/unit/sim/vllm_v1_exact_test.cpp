@@ -146,8 +146,13 @@ struct Run {
 Run run(ScheduleCase scenario, bool exact, bool keep) {
   scenario.engine.exact_steps = exact;
   Recorder recorder(scenario.engine, keep);
-  Run result{run_schedule(scenario, recorder), {}};
-  result.seen = recorder.seen();
+  Run result;
+  try {
+    result.outcome = run_schedule(scenario, recorder);
+    result.seen = recorder.seen();
+  } catch (const ConfigError& error) {
+    result.seen = error.what();  // rare: prompts in pieces that preempt each other for ever
+  }
   return result;
 }
 
