@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/load/config_json.hpp"
 #include "scenarios/load/expand.hpp"
 #include "scenarios/load/reading.hpp"
 #include "scenarios/load/resolve_pool.hpp"
@@ -183,7 +184,7 @@ Scenario resolve_scenario(const Config& document) {
   if (const auto workload = reader.require_child("workload")) {
     adopt_mistakes(errors, *workload, [&] { scenario.workload = read_workload(*workload, errors); });
   }
-  (void)reader.child("derived");  // written beside a resolved scenario for people; always computed anew
+  const std::optional<Config> derived = reader.child("derived");
   reader.done();
   as_written(errors.list(), document).throw_if_any();
 
@@ -192,6 +193,9 @@ Scenario resolve_scenario(const Config& document) {
     scenario.fleet.push_back(resolved.pool);
   }
   scenario.resolved = resolved_document(scenario, pools);
+  if (derived && to_json(*derived) != to_json(*scenario.resolved.find("derived"))) {
+    scenario.warnings.push_back({derived->where(), "derived", "differs from what follows from the other keys, which is what counts"});
+  }
   return scenario;
 }
 

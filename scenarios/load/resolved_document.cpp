@@ -95,12 +95,15 @@ Json pool_json(const ResolvedPool& resolved) {
   return json;
 }
 
+// The double nearest to the decimal text: 500, where a product would give 500.00000000000006.
+Json milliseconds(Duration time) { return std::stod(milliseconds_text(time)); }
+
 Json slo_json(const Slo& slo) {
   Json json;
-  if (slo.ttft) json["ttft_ms"] = slo.ttft->milliseconds();
-  if (slo.tpot) json["tpot_ms"] = slo.tpot->milliseconds();
-  if (slo.itl) json["itl_ms"] = slo.itl->milliseconds();
-  if (slo.e2el) json["e2el_ms"] = slo.e2el->milliseconds();
+  if (slo.ttft) json["ttft_ms"] = milliseconds(*slo.ttft);
+  if (slo.tpot) json["tpot_ms"] = milliseconds(*slo.tpot);
+  if (slo.itl) json["itl_ms"] = milliseconds(*slo.itl);
+  if (slo.e2el) json["e2el_ms"] = milliseconds(*slo.e2el);
   if (slo.percentile) json["percentile"] = *slo.percentile;
   if (slo.goodput_share) json["goodput"] = *slo.goodput_share;
   return json;

@@ -11,7 +11,7 @@ namespace {
 
 std::string time_text(Duration time) {
   const double us = time.microseconds();
-  return us >= 10'000 ? figure(us / 1000) + " ms" : figure(us) + " us";
+  return us >= 1'000 ? figure(us / 1000) + " ms" : figure(us) + " us";
 }
 
 std::string share_of(Duration part, Duration whole) {
@@ -28,7 +28,7 @@ std::string head_text(const Explanation& e) {
   text += fmt::format("  ridge point: {} over {} = {} FLOP/B ({})\n", si(gpu.peak(e.math).count(), "FLOP/s"),
                       si(gpu.memory_bandwidth.count(), "B/s"), figure(e.ridge_point), to_string(e.math));
   if (model.encoder) return text + "  an encoder: no KV cache, one pass per request\n";
-  text += fmt::format("  KV cache: {} a token ({} B), {} a token and GPU; {} sequences of {} tokens: {}\n",
+  text += fmt::format("  KV cache: {} a token ({} B), {} a token and GPU; batch {} at {} tokens: {}\n",
                       binary_bytes(e.kv_bytes_per_token.as_double()), grouped(e.kv_bytes_per_token.count()),
                       binary_bytes(e.kv_bytes_per_token_per_gpu.as_double()), grouped(e.asked.batch), grouped(e.asked.context),
                       binary_bytes(e.kv_bytes.as_double()));
@@ -77,7 +77,7 @@ std::string causes_text(const TimeByCause& time) {
 
 std::string step_text(const Explanation& e, const ExplainedStep& step) {
   const std::string what = step.batch.chunks.empty()
-                               ? fmt::format("{} sequences of {} tokens", grouped(e.asked.batch), grouped(e.asked.context))
+                               ? fmt::format("batch {}, {} tokens of context each", grouped(e.asked.batch), grouped(e.asked.context))
                                : fmt::format("one prompt of {} tokens", grouped(e.asked.prompt));
   std::string text = fmt::format("\n{} step: {} (per GPU)\n", step.name, what);
   TextTable table;
