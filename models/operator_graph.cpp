@@ -36,6 +36,9 @@ constexpr std::int64_t bytes_per_element(ElementwiseFamily family) {
   return 0;
 }
 
+/// Kernels of their own multiply block-scaled fp8 (DeepSeek's format); `hf_quantization.cpp` gives it this name.
+bool is_block_scaled(const WeightFormat& format) { return format.name == "fp8_block"; }
+
 /// Adds nodes in a chain by default; `from` names another source for parallel branches.
 class Builder {
  public:
@@ -116,7 +119,8 @@ class Builder {
                                .math = format.math,
                                .weight = format.storage,
                                .weight_bits = weight_bits,
-                               .quantises_input = format.quantises_input},
+                               .quantises_input = format.quantises_input,
+                               .block_scaled = is_block_scaled(format)},
             .weight_bytes = Bytes{static_cast<std::int64_t>(bytes) + matrix.bias * half},
             .row_bytes = matrix.k * input_bits / 8 + matrix.n * half};
   }
@@ -290,7 +294,8 @@ class Builder {
                               .math = format.math,
                               .weight = format.storage,
                               .weight_bits = format.bits + format.bits_per_output / static_cast<double>(model_.hidden),
-                              .skew = options_.expert_skew},
+                              .skew = options_.expert_skew,
+                              .block_scaled = is_block_scaled(format)},
             .weight_bytes = Bytes{static_cast<std::int64_t>(std::ceil(bytes))},
             .row_bytes = 2 * model_.hidden * half};
   }
