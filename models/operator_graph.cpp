@@ -294,8 +294,8 @@ class Builder {
                               .math = format.math,
                               .weight = format.storage,
                               .weight_bits = format.bits + format.bits_per_output / static_cast<double>(model_.hidden),
-                              .skew = options_.expert_skew,
-                              .block_scaled = is_block_scaled(format)},
+                              .block_scaled = is_block_scaled(format),
+                              .skew = options_.expert_skew},
             .weight_bytes = Bytes{static_cast<std::int64_t>(std::ceil(bytes))},
             .row_bytes = 2 * model_.hidden * half};
   }
