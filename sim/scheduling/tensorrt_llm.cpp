@@ -39,6 +39,11 @@ class TensorrtLlm final : public SequenceEngine {
         capacity_policy_(capacity_policy(config.capacity_policy)),
         chunk_policy_(chunk_policy(config.chunk_policy)) {
     decodes_lead_ = true;
+    if (config.enable_chunked_prefill && config.chunk_unit > config.max_num_batched_tokens) {
+      throw ConfigError({{}, "chunk_unit", "a unit of " + std::to_string(config.chunk_unit) +
+                                               " tokens never fits max_num_batched_tokens " +
+                                               std::to_string(config.max_num_batched_tokens)});
+    }
   }
 
   void enqueue(Request& request, Time now) override;
