@@ -9,7 +9,7 @@ namespace ridgeline {
 namespace {
 
 // The 16-bit format first: it lends its fixed time to the others.
-constexpr std::array<std::string_view, 4> suffixes{"", "_fp8", "_fp8_block", "_fp4"};
+constexpr std::array<std::string_view, 5> suffixes{"", "_2023", "_fp8", "_fp8_block", "_fp4"};
 
 std::optional<Duration> fixed_time_of(const FamilyCalibration* product) {
   if (product == nullptr) return std::nullopt;
@@ -73,7 +73,8 @@ void calibrate_gemm(const MeasuredRows& rows, CalibrationReport& report, const F
   for (const std::string_view suffix : suffixes) {
     MeasuredRows format;
     for (const Measurement* row : rows) {
-      if (format_suffix(row->dtype) == suffix) format.push_back(row);
+      const std::string own = row->conditions.unfused ? "_2023" : *format_suffix(row->dtype);
+      if (own == suffix) format.push_back(row);
     }
     if (!format.empty()) fit_format(format, std::string(suffix), report, options);
   }

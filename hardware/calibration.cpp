@@ -42,6 +42,7 @@ Calibration read_calibration(const Config& node, const std::string& name) {
   calibration.gpu = file.get<std::string>("gpu", name);
   const std::string& gpu = calibration.gpu;
   read_family(file, "gemm", gpu, calibration.gemm, read_gemm_parameters);
+  read_family(file, "gemm_2023", gpu, calibration.gemm_2023, read_gemm_parameters);
   read_family(file, "gemm_fp8", gpu, calibration.gemm_fp8, read_gemm_parameters);
   read_family(file, "gemm_fp8_block", gpu, calibration.gemm_fp8_block, read_gemm_parameters);
   read_family(file, "gemm_fp4", gpu, calibration.gemm_fp4, read_gemm_parameters);
@@ -139,6 +140,7 @@ enum class Kinship : std::uint8_t { architecture, any_architecture, link };
 template <class Visit>
 void for_each_family(Visit visit) {
   visit(&Calibration::gemm, Kinship::architecture);
+  visit(&Calibration::gemm_2023, Kinship::architecture);
   visit(&Calibration::gemm_fp8, Kinship::architecture);
   visit(&Calibration::gemm_fp8_block, Kinship::architecture);
   visit(&Calibration::gemm_fp4, Kinship::architecture);

@@ -39,6 +39,7 @@ struct Calibrated {
 struct Calibration {
   std::string gpu;
   std::optional<Calibrated<GemmParameters>> gemm;  ///< 16-bit tensor cores
+  std::optional<Calibrated<GemmParameters>> gemm_2023;  ///< 16 bits, board and cuBLAS of vidur's profile; for validation only
   std::optional<Calibrated<GemmParameters>> gemm_fp8;
   std::optional<Calibrated<GemmParameters>> gemm_fp8_block;  ///< block-scaled (GemmShape::block_scaled)
   std::optional<Calibrated<GemmParameters>> gemm_fp4;

@@ -70,6 +70,8 @@ CalibratedDevice::CalibratedDevice(const GpuSpec& gpu, const NodeType& node, int
       collective_(calibration.collective) {
   in_engine_.library = options.library;
   gemms_.fill(gpu, calibration.gemm, calibration.gemm_fp8, calibration.gemm_fp8_block, calibration.gemm_fp4);
+  const std::optional<Calibrated<GemmParameters>> none;
+  gemms_2023_.fill(gpu, calibration.gemm_2023, none, none, none);
   moes_.fill(gpu, calibration.moe, calibration.moe_fp8, calibration.moe_fp8_block, calibration.moe_fp4);
   if (calibration.attention_decode && calibration.attention_prefill) {
     attention_ = AttentionParameters{calibration.attention_decode->parameters, std::nullopt, calibration.attention_prefill->parameters};
@@ -93,6 +95,7 @@ CalibratedDevice::Priced CalibratedDevice::roofline(const Op& op) const {
 
 CalibratedDevice::Priced CalibratedDevice::price_shape(const Op& op, const GemmShape& shape, const PricingConditions& conditions) const {
   const auto* gemm = gemms_.of(shape.math, shape.block_scaled);
+  if (const auto* older = gemms_2023_.of(shape.math, shape.block_scaled); conditions.unfused && older != nullptr) gemm = older;
   const Priced product = gemm != nullptr ? Priced{gemm->model.price(shape, conditions.weights), gemm->provenance} : roofline(op);
   if (!shape.quantises_input) return product;
   const Priced quantise = quantise_input(op, shape, conditions);

@@ -24,7 +24,7 @@ struct PricingConditions {
   CommunicationLibrary library = CommunicationLibrary::vllm;
   int ranks_per_node = 0;                ///< 0 = the node type's
   Weights weights = Weights::streamed;   ///< cycled: a few copies of one weight, which the L2 may keep
-  bool unfused = false;                  ///< elementwise kernels of 2023
+  bool unfused = false;                  ///< kernels and boards of 2023 (vidur): unfused elementwise, slower products
 };
 
 /// Every family priced by its own model with one GPU's calibration. Immutable, thread-safe.
@@ -77,6 +77,7 @@ class CalibratedDevice final : public DeviceModel {
   bool stages_cross_nodes_ = false;
   PricingConditions in_engine_;
   ByFormat<GemmModel> gemms_;
+  ByFormat<GemmModel> gemms_2023_;
   ByFormat<MoeModel> moes_;
   std::optional<Calibrated<QuantiseInputParameters>> quantise_fp8_;
   std::optional<Calibrated<QuantiseInputParameters>> quantise_fp8_block_;

@@ -236,6 +236,7 @@ void fused_moe(const CsvTable::Row& row, Measurement& out) {
   shape.top_k = at_least(1, row, "topk");
   shape.math = shape.weight = format.math;
   shape.weight_bits = format.bits;
+  shape.block_scaled = format.name == "fp8_block";
   // The files don't say so, but Nemotron 3's latent experts (22 of 512) have no gate projection.
   shape.gated = !(shape.top_k == 22 && shape.total_experts == 512);
   const std::string_view distribution = row.text("distribution");
@@ -263,6 +264,7 @@ void read_operator(const CsvTable::Row& row, Measurement& out) {
     out.work = gemm(row, op == "gemm+act_quant");
     // aiconfigurator replays up to six copies of a weight, of which small ones stay in the L2.
     if (out.source.starts_with("aiconfigurator")) out.conditions.weights = Weights::cycled;
+    out.conditions.unfused = out.source == "vidur";
   } else if (op == "attn_mixed") {
     mixed_attention(row, out);
   } else if (op == "attn_decode" || op == "attn_prefill" || op == "mla_decode" || op == "mla_prefill") {
