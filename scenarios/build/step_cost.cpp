@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hardware/device.hpp"
+#include "hardware/table_cost.hpp"
 #include "models/transformer.hpp"
 #include "sim/cost/composed_step_cost.hpp"
 
@@ -20,11 +21,13 @@ std::shared_ptr<const WorkModel> make_work_model(const Pool& pool) {
   return make_transformer(*pool.model, {.shard = pool.shard(), .kv = pool.kv});
 }
 
-std::shared_ptr<const DeviceModel> make_device(const Scenario&, const Pool& pool) {
+std::shared_ptr<const DeviceModel> make_device(const Scenario& scenario, const Pool& pool) {
   if (!pool.gpu || !pool.node) throw InternalError("pool " + pool.name + " has no GPU to price on");
   const Calibration calibration =
       pool.calibration == "auto" ? load_calibration(*pool.gpu) : load_calibration(*pool.gpu, pool.calibration);
-  return make_device_model(*pool.gpu, *pool.node, pool.tensor_parallel_size, calibration);
+  std::unique_ptr<DeviceModel> device = make_device_model(*pool.gpu, *pool.node, pool.tensor_parallel_size, calibration);
+  if (scenario.cost.kind != CostKind::table) return device;
+  return make_table_model(scenario.cost.table_file, *pool.gpu, std::move(device));
 }
 
 std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool) {

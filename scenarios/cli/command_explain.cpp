@@ -45,9 +45,7 @@ constexpr PoolOption pool_options[] = {
 Config described_pool(const Options& options) {
   Config pool = Config::make_map({}, "");
   for (const PoolOption& row : pool_options) {
-    if (const auto value = options.get(row.option)) {
-      pool = with_override(pool, fmt::format("{}={}", row.path, *value));
-    }
+    if (const auto value = options.get(row.option)) pool = pool.with(row.path, command_line_value(*value, fmt::format("--{}", row.option)));
   }
   for (const std::string& assignment : options.all("set")) pool = with_override(pool, assignment);
   return pool;

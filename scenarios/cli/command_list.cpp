@@ -1,4 +1,6 @@
 // ridgeline list gpus|models|engines|schedulers|routers|workloads|links
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "hardware/gpu.hpp"
@@ -62,8 +64,10 @@ std::string list_engines() {
 
 template <class Row>
 std::string list_rows(const std::vector<Row>& rows) {
+  std::size_t width = 0;
+  for (const Row& row : rows) width = std::max(width, row.name.size());
   std::string text;
-  for (const Row& row : rows) text += fmt::format("{:<20} {}\n", row.name, row.description);
+  for (const Row& row : rows) text += fmt::format("{:<{}}  {}\n", row.name, width, row.description);
   return text;
 }
 

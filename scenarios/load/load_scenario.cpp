@@ -17,8 +17,6 @@ namespace ridgeline {
 
 namespace {
 
-constexpr std::string_view override_file = "--set ";
-
 using Place = std::tuple<std::string, int, int>;
 
 Place place_of(const SourceLocation& where) { return {where.file, where.line, where.column}; }
@@ -45,7 +43,6 @@ Diagnostics as_written(const std::vector<Diagnostic>& found, const Config& docum
     if (of_pool && written != paths.end() && !written->second.starts_with("fleet") && !written->second.empty()) {
       diagnostic.key = diagnostic.key.substr(diagnostic.key.find('.') + 1);
     }
-    if (diagnostic.where.file.starts_with(override_file)) diagnostic.where.line = 0;
     tidy.add(std::move(diagnostic));
   }
   return tidy;
@@ -64,7 +61,10 @@ CostConfig read_cost(const std::optional<Config>& node, Diagnostics& errors) {
   }
   if (cost.kind == CostKind::table) {
     const std::string file = reader.require<std::string>("table");
-    if (reader.has("table")) cost.table_file = find_file(file, reader.child("table")->where());
+    if (const auto table = reader.child("table")) {
+      cost.table_file = find_file(file, table->where());
+      if (!std::filesystem::is_regular_file(cost.table_file)) errors.add(table->mistake("no such file `" + file + "`"));
+    }
   } else if (reader.child("table")) {
     reader.mistake("table", "only `model: table` reads one");
   }
@@ -153,13 +153,18 @@ void check_defaults(MapReader& reader, Diagnostics& errors) {
 
 }  // namespace
 
+Config command_line_value(const std::string& text, const std::string& source) {
+  const Config value = Config::parse(text, source);
+  // A line and a column would say nothing about a single word.
+  return value.is_scalar() && !value.is_quoted() ? Config::make_scalar(value.scalar(), {source, 0, 0}, "") : value;
+}
+
 Config with_override(const Config& document, const std::string& assignment) {
   const std::size_t equals = assignment.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw ConfigError("`--set " + assignment + "`: expected path.to.key=VALUE");
   }
-  return document.with(assignment.substr(0, equals),
-                       Config::parse(assignment.substr(equals + 1), std::string(override_file) + assignment));
+  return document.with(assignment.substr(0, equals), command_line_value(assignment.substr(equals + 1), "--set " + assignment));
 }
 
 Config load_document(const std::filesystem::path& file, const LoadOptions& options) {

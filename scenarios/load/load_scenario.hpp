@@ -21,6 +21,9 @@ struct LoadOptions {
 /// Parses and applies the overrides; nothing is checked yet.
 Config load_document(const std::filesystem::path& file, const LoadOptions& options = {});
 
+/// A value from the command line, in YAML; `source` ("--gpu") names it in messages.
+Config command_line_value(const std::string& text, const std::string& source);
+
 /// Applies one "path.to.key=VALUE". Throws ConfigError when it has no '=', or the path leads nowhere.
 Config with_override(const Config& document, const std::string& assignment);
 

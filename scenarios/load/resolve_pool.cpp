@@ -133,7 +133,8 @@ std::int64_t resolve_model_len(Resolving& r) {
   const std::optional<ModelSpec>& model = r.out.pool.model;
   if (!keys.max_model_len) {
     if (model) return model->max_model_len;
-    r.errors.add(r.engine_node.mistake("`max_model_len` is missing, and there is no model to take it from"));
+    // A model that could not be read has been complained of already.
+    if (r.out.model_name.empty()) r.errors.add(r.engine_node.mistake("`max_model_len` is missing, and there is no model to take it from"));
     return 1;
   }
   if (model && *keys.max_model_len > model->max_model_len) {
@@ -246,7 +247,7 @@ void resolve_engine_and_memory(Resolving& r) {
 ResolvedPool resolve_pool(const Config& node, std::size_t index, const CostConfig& cost, Diagnostics& errors,
                           std::vector<Diagnostic>& warnings, FitRule fit) {
   MapReader reader(node, errors);
-  Resolving r{node, cost, errors, warnings, fit, Config::make_map(node.where(), node.path() + ".engine"), {}};
+  Resolving r{node, cost, errors, warnings, fit, Config::make_map(node.where(), node.path().empty() ? "engine" : node.path() + ".engine"), {}};
   r.out.pool.name = reader.get<std::string>("name", fmt::format("pool-{}", index));
   r.out.pool.replicas = reader.get<int>("replicas", 1, {1, 100'000});
   if (const auto engine = reader.child("engine"); engine && !engine->is_null()) r.engine_node = *engine;

@@ -35,6 +35,9 @@ nlohmann::ordered_json provenance_json(const Scenario& scenario, const Pool& poo
     json["step"] = {{"provenance", to_string(Provenance::given)}};
     return json;
   }
+  if (scenario.cost.kind == CostKind::table) {
+    json["table"] = {{"provenance", to_string(Provenance::measured)}, {"source", scenario.cost.table_file}};  // first; what follows fills its gaps
+  }
   const Calibration calibration =
       pool.calibration == "auto" ? load_calibration(*pool.gpu) : load_calibration(*pool.gpu, pool.calibration);
   put(json, "gemm", calibration.gemm);
