@@ -46,13 +46,14 @@ void VllmV1Scheduler::check_admissible(const Sequence& sequence) const {
   const std::int64_t slots = std::min(tokens - 1 + speculation_.lookahead(), config_.max_model_len);
   const std::int64_t blocks = kv_->most_blocks(slots);
   if (blocks > kv_->usable_blocks()) {
-    throw ConfigError(fmt::format("request {}: {} prompt + {} output tokens need {} KV blocks of {} tokens, the pool has {}",
-                                  sequence.row, sequence.prompt, sequence.target, blocks, config_.block_size,
-                                  kv_->usable_blocks()));
+    throw ConfigError(
+        fmt::format("request {}: {} prompt + {} output tokens need {} KV blocks of {} tokens, the pool has {}",
+                    sequence.row, sequence.prompt, sequence.target, blocks, config_.block_size, kv_->usable_blocks()));
   }
   if (!config_.enable_chunked_prefill && sequence.prompt > config_.max_num_batched_tokens) {
-    throw ConfigError(fmt::format("request {}: a prompt of {} tokens exceeds max_num_batched_tokens {} with chunked prefill off",
-                                  sequence.row, sequence.prompt, config_.max_num_batched_tokens));
+    throw ConfigError(
+        fmt::format("request {}: a prompt of {} tokens exceeds max_num_batched_tokens {} with chunked prefill off",
+                    sequence.row, sequence.prompt, config_.max_num_batched_tokens));
   }
 }
 

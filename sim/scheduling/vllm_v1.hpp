@@ -1,7 +1,7 @@
 // vLLM V1's scheduler: continuous batching with chunked prefill over a paged KV cache.
 //
-// Rules from v1/core/sched/{scheduler,async_scheduler}.py of vLLM main of August 2026; flags of EngineConfig turn single
-// rules back to what release 0.11 did.
+// Rules from v1/core/sched/{scheduler,async_scheduler}.py of vLLM main of August 2026; flags of EngineConfig turn
+// single rules back to what release 0.11 did.
 //
 // Two ways to plan a step: the walk goes through the batch as the engine does; where every running sequence decodes one
 // token, the lockstep does the same in O(changes). EngineConfig::exact_steps leaves only the walk; results are equal.
@@ -58,9 +58,8 @@ class VllmV1Scheduler final : public Scheduler {
   void plan_waiting(Step& step, Budget& budget, SchedulerListener& listener);
   [[nodiscard]] std::int64_t wanted_tokens(const Sequence& sequence, const Budget& budget) const;
   [[nodiscard]] bool certain_to_end(const Sequence& sequence) const;
-  bool make_room(Sequence& sequence, std::int64_t tokens, Sequence*& cursor, Step& step, Budget& budget,
-                 SchedulerListener& listener);
-  void preempt(Sequence& victim, Step& step, SchedulerListener& listener);
+  bool make_room(Sequence& sequence, std::int64_t tokens, Step& step, Budget& budget, SchedulerListener& listener);
+  void preempt(Sequence& victim, SchedulerListener& listener);
   enum class Admission : std::uint8_t { admitted, skipped, stop };
   Admission admit(Sequence& sequence, Step& step, Budget& budget, SchedulerListener& listener);
   void schedule(Sequence& sequence, Row row, Step& step, Budget& budget) const;
@@ -98,22 +97,22 @@ class VllmV1Scheduler final : public Scheduler {
   std::unique_ptr<KvCache> kv_;
   std::int64_t watermark_blocks_;
 
-  std::deque<Sequence> arena_;          // addresses are stable; recycled through spare_
+  std::deque<Sequence> arena_;  // addresses are stable; recycled through spare_
   std::vector<Sequence*> spare_;
-  std::int64_t unseen_ = 0;             // requests that arrived since the engine last looked at its queue
+  std::int64_t unseen_ = 0;  // requests that arrived since the engine last looked at its queue
   vllm_v1::WaitingQueue waiting_;
   vllm_v1::RunningList running_;
   vllm_v1::StepRing in_flight_;
-  std::vector<Sequence*> skipped_;      // set aside while the waiting queue is walked
-  std::vector<Sequence*> preempted_;    // since the last step that ran
+  std::vector<Sequence*> skipped_;    // set aside while the waiting queue is walked
+  std::vector<Sequence*> preempted_;  // since the last step that ran
   Time last_complete_;
-  std::int64_t futile_preemptions_ = 0; // since a token was delivered
+  std::int64_t futile_preemptions_ = 0;  // since a token was delivered
 
-  RunKvCache* runs_;                    // kv_ when its blocks can be taken without naming their sequence, else null
-  bool paces_;                          // sequences may decode in lockstep
+  RunKvCache* runs_;  // kv_ when its blocks can be taken without naming their sequence, else null
+  bool paces_;        // sequences may decode in lockstep
   bool in_lockstep_ = false;
   vllm_v1::Lockstep lockstep_;
-  Sequence* partial_ = nullptr;         // in lockstep: the running sequence in the middle of its prompt, last of the list
+  Sequence* partial_ = nullptr;  // in lockstep: the running sequence in the middle of its prompt, last of the list
 
   bool keep_rows_ = false;
   std::vector<StepRow> rows_;

@@ -13,7 +13,8 @@ namespace ridgeline::vllm_v1 {
 /// A step costs what changes: members that need a block, complete a shareable block, or end.
 class Lockstep {
  public:
-  /// `commit_lag`: tokens between the first uncomputed one and the last known one when a step is planned (async: 0, else 1).
+  /// `commit_lag`: tokens between the first uncomputed one and the last known one when a step is planned (async: 0,
+  /// else 1).
   Lockstep(std::int64_t block_size, std::int64_t commit_lag, std::int64_t window)
       : block_size_(block_size),
         commit_lag_(commit_lag),
@@ -27,9 +28,9 @@ class Lockstep {
   [[nodiscard]] std::int64_t context() const { return context_; }
   [[nodiscard]] std::int64_t context_in_window() const { return clipped_; }
 
-  /// `sequence.computed` tokens are computed or in flight, the next step will be its first here. `last`: the tick of the step
-  /// that samples its last token, or `never` if that step is none of these. `shareable`: blocks it completes get an identity.
-  /// `sequence.joined` is the caller's to set.
+  /// `sequence.computed` tokens are computed or in flight, the next step will be its first here. `last`: the tick of
+  /// the step that samples its last token, or `never` if that step is none of these. `shareable`: blocks it completes
+  /// get an identity. `sequence.joined` is the caller's to set.
   void join(Sequence& sequence, std::int64_t last, bool shareable);
   static constexpr std::int64_t never = -1;
   /// Not scheduled any more.
@@ -38,9 +39,9 @@ class Lockstep {
   void clear();
 
   /// Members that need a new block in the coming step.
-  [[nodiscard]] std::int64_t due_blocks() const { return at_boundary_[due_index()]; }
+  [[nodiscard]] std::int64_t due_blocks() const { return at_boundary_[due_index_]; }
   /// Members that have all tokens of a shareable block when the coming step is planned.
-  [[nodiscard]] const std::vector<Sequence*>& due_commits() const { return completing_[due_index()]; }
+  [[nodiscard]] const std::vector<Sequence*>& due_commits() const { return completing_[due_index_]; }
   [[nodiscard]] std::int64_t computed(const Sequence& sequence) const { return sequence.base + tick_; }
   [[nodiscard]] std::int64_t commit_lag() const { return commit_lag_; }
 
@@ -64,13 +65,12 @@ class Lockstep {
     const std::int64_t rest = offset % block_size_;
     return static_cast<std::size_t>(rest < 0 ? rest + block_size_ : rest);
   }
-  [[nodiscard]] std::size_t due_index() const { return due_index_; }
 
   std::int64_t block_size_;
   std::int64_t commit_lag_;
   std::int64_t window_;
   std::int64_t tick_ = 0;
-  std::size_t due_index_ = 0;                       // -tick modulo block size
+  std::size_t due_index_ = 0;  // -tick modulo block size
   std::int64_t size_ = 0;
   std::int64_t context_ = 0;
   std::int64_t clipped_ = 0;

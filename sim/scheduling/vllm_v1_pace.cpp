@@ -20,7 +20,9 @@ bool VllmV1Scheduler::lockstep_fits() const {
   std::int64_t blocks = lockstep_.due_blocks();
   if (partial_ && left > 0) {
     const std::int64_t tokens = wanted_tokens(*partial_, Budget{.tokens = left, .rows = left});
-    if (tokens > 0) blocks += std::max<std::int64_t>(0, ceil_divide(partial_->computed + tokens, config_.block_size) - partial_->kv.held);
+    if (tokens > 0)
+      blocks +=
+          std::max<std::int64_t>(0, ceil_divide(partial_->computed + tokens, config_.block_size) - partial_->kv.held);
   }
   return blocks <= kv_->free_blocks();
 }
@@ -91,7 +93,8 @@ void VllmV1Scheduler::settle(Step& step) {
     const std::int64_t more = sequence.target - sequence.outputs - 1;
     if (more == 0 && ends_by_length(sequence)) continue;
     sequence.joined = lockstep_.tick();
-    lockstep_.join(sequence, more > 0 ? lockstep_.tick() + more : vllm_v1::Lockstep::never, runs_->shareable(sequence.kv));
+    lockstep_.join(sequence, more > 0 ? lockstep_.tick() + more : vllm_v1::Lockstep::never,
+                   runs_->shareable(sequence.kv));
   }
   while (Sequence* sequence = lockstep_.pop_ending()) {
     step.ending.push_back(sequence);
@@ -100,11 +103,13 @@ void VllmV1Scheduler::settle(Step& step) {
   }
 }
 
-// --- There and back ------------------------------------------------------------------------------------------------------
+// --- There and back
+// ------------------------------------------------------------------------------------------------------
 
 // A walked sequence whose next step is one decode, like those of all others.
 bool VllmV1Scheduler::may_join(const Sequence& sequence) const {
-  return sequence.stale == 0 && sequence.drafts == 0 && sequence.placeholders == (config_.async_scheduling ? in_flight_.size() : 0) &&
+  return sequence.stale == 0 && sequence.drafts == 0 &&
+         sequence.placeholders == (config_.async_scheduling ? in_flight_.size() : 0) &&
          sequence.known() + sequence.placeholders - sequence.computed == 1;
 }
 
@@ -208,7 +213,8 @@ void VllmV1Scheduler::dissolve_lockstep() {
   partial_ = nullptr;
 }
 
-// --- Completing ----------------------------------------------------------------------------------------------------------
+// --- Completing
+// ----------------------------------------------------------------------------------------------------------
 
 void VllmV1Scheduler::complete_lockstep(Step& step, SchedulerListener& listener) {
   futile_preemptions_ = 0;

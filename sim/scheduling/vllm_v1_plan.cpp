@@ -51,18 +51,19 @@ void VllmV1Scheduler::plan_running(Step& step, Budget& budget, SchedulerListener
       cursor = sequence.next;
       continue;
     }
-    if (!make_room(sequence, tokens, cursor, step, budget, listener)) return;
+    if (!make_room(sequence, tokens, step, budget, listener)) return;
     cursor = sequence.next;
     budget.prefill_chunk |= sequence.partial;
     Row row{.sequence = &sequence, .scheduled = tokens};
-    row.drafts = std::clamp<std::int64_t>(sequence.computed + tokens - sequence.known() - sequence.placeholders, 0, sequence.drafts);
+    row.drafts = std::clamp<std::int64_t>(sequence.computed + tokens - sequence.known() - sequence.placeholders, 0,
+                                          sequence.drafts);
     sequence.drafts = 0;
     schedule(sequence, row, step, budget);
   }
 }
 
-// Preempts until `sequence` has its slots; false when it had to give way itself. `cursor` stays at `sequence`.
-bool VllmV1Scheduler::make_room(Sequence& sequence, std::int64_t tokens, Sequence*& cursor, Step& step, Budget& budget,
+// Preempts until `sequence` has its slots; false when it had to give way itself.
+bool VllmV1Scheduler::make_room(Sequence& sequence, std::int64_t tokens, Step& step, Budget& budget,
                                 SchedulerListener& listener) {
   const SlotRequest slots{.computed = sequence.computed,
                           .processed = std::max<std::int64_t>(0, sequence.computed - sequence.in_flight),
@@ -79,27 +80,26 @@ bool VllmV1Scheduler::make_room(Sequence& sequence, std::int64_t tokens, Sequenc
         if (std::pair(other->priority, other->arrival) > std::pair(victim->priority, victim->arrival)) victim = other;
       }
       // If it was scheduled in this step already, its tokens go back to the budget.
-      const auto row = std::find_if(step.rows.begin(), step.rows.end(), [&](const Row& r) { return r.sequence == victim; });
+      const auto row =
+          std::find_if(step.rows.begin(), step.rows.end(), [&](const Row& r) { return r.sequence == victim; });
       if (row != step.rows.end()) {
         budget.tokens += row->scheduled;
         budget.rows += row->scheduled + speculation_.draft_slots();
         step.rows.erase(row);
       }
     }
-    preempt(*victim, step, listener);
-    if (victim == &sequence) {
-      cursor = nullptr;
-      return false;
-    }
+    preempt(*victim, listener);
+    if (victim == &sequence) return false;
   }
   return true;
 }
 
-void VllmV1Scheduler::preempt(Sequence& victim, Step& /*step*/, SchedulerListener& listener) {
+void VllmV1Scheduler::preempt(Sequence& victim, SchedulerListener& listener) {
   if (++futile_preemptions_ > most_futile_preemptions) {
-    throw ConfigError(fmt::format("the engine makes no progress: {} requests preempted each other {} times without a token; "
-                                  "{} KV blocks are too few without scheduler_reserve_full_isl",
-                                  running_.size() + waiting_.size(), most_futile_preemptions, kv_->usable_blocks()));
+    throw ConfigError(
+        fmt::format("the engine makes no progress: {} requests preempted each other {} times without a token; "
+                    "{} KV blocks are too few without scheduler_reserve_full_isl",
+                    running_.size() + waiting_.size(), most_futile_preemptions, kv_->usable_blocks()));
   }
   running_.remove(&victim);
   kv_->release(victim.kv, true);
@@ -130,7 +130,8 @@ void VllmV1Scheduler::plan_waiting(Step& step, Budget& budget, SchedulerListener
   for (; !skipped_.empty(); skipped_.pop_back()) waiting_.push_front(skipped_.back());
 }
 
-VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step, Budget& budget, SchedulerListener& listener) {
+VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step, Budget& budget,
+                                                  SchedulerListener& listener) {
   const std::int64_t budget_tokens = std::min(budget.tokens, budget.rows - speculation_.draft_slots());
   const std::int64_t hit = kv_->find_prefix(sequence.kv, sequence.known());
   Row row{.sequence = &sequence, .scheduled = sequence.known() - hit};
@@ -145,8 +146,9 @@ VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step
   if (threshold > 0) row.scheduled = std::min(row.scheduled, threshold);
   if (!config_.enable_chunked_prefill && row.scheduled > budget_tokens) {
     if (running_.empty() && in_flight_.empty() && step.rows.empty()) {
-      throw ConfigError(fmt::format("request {}: {} tokens to recompute exceed max_num_batched_tokens {} with chunked prefill off",
-                                    sequence.row, row.scheduled, config_.max_num_batched_tokens));
+      throw ConfigError(
+          fmt::format("request {}: {} tokens to recompute exceed max_num_batched_tokens {} with chunked prefill off",
+                      sequence.row, row.scheduled, config_.max_num_batched_tokens));
     }
     return config_.chunked_off_skips ? Admission::skipped : Admission::stop;
   }
@@ -217,7 +219,8 @@ void VllmV1Scheduler::describe(const Step& step, BatchShape& batch) const {
     ++batch.decode_sequences;
     batch.decode_queries += Tokens{row.scheduled};
     batch.decode_context += Tokens{context};
-    if (config_.attention_window > 0) batch.decode_context_in_window += Tokens{std::min(context, config_.attention_window)};
+    if (config_.attention_window > 0)
+      batch.decode_context_in_window += Tokens{std::min(context, config_.attention_window)};
   }
 }
 

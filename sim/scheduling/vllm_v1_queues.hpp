@@ -9,13 +9,16 @@
 
 namespace ridgeline::vllm_v1 {
 
-/// First come, first served with preempted requests at the front, or a priority queue (smaller = more urgent, then earlier).
+/// First come, first served with preempted requests at the front, or a priority queue (smaller = more urgent, then
+/// earlier).
 class WaitingQueue {
  public:
   explicit WaitingQueue(bool by_priority) : by_priority_(by_priority) {}
 
   [[nodiscard]] bool empty() const { return by_priority_ ? ordered_.empty() : fifo_.empty(); }
-  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(by_priority_ ? ordered_.size() : fifo_.size()); }
+  [[nodiscard]] std::int64_t size() const {
+    return static_cast<std::int64_t>(by_priority_ ? ordered_.size() : fifo_.size());
+  }
   [[nodiscard]] Sequence* front() const { return by_priority_ ? *ordered_.begin() : fifo_.front(); }
 
   void push_back(Sequence* sequence) {

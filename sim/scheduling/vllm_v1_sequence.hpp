@@ -13,8 +13,8 @@ namespace ridgeline::vllm_v1 {
 
 enum class State : std::uint8_t { waiting, running, preempted, finished };
 
-/// How a running sequence is scheduled: walked to every step, as one of those that decode in lockstep, or, having been one,
-/// not any more because its last token is in flight.
+/// How a running sequence is scheduled: walked to every step, as one of those that decode in lockstep, or, having been
+/// one, not any more because its last token is in flight.
 enum class Pace : std::uint8_t { walked, member, drained };
 
 /// A request in the scheduler. No phases: `computed` chases `known()`; that covers chunks, hits, drafts and recomputes.
@@ -26,12 +26,12 @@ struct Sequence {
   std::int64_t max_tokens = 0;  ///< outputs the engine was told
   std::int32_t priority = 0;
   State state = State::waiting;
-  bool prefilling = true;       ///< no output has arrived since the (re-)admission: rows are logged as prefill
-  bool partial = false;         ///< the latest scheduled chunk did not reach the last known token
+  bool prefilling = true;  ///< no output has arrived since the (re-)admission: rows are logged as prefill
+  bool partial = false;    ///< the latest scheduled chunk did not reach the last known token
   Time arrival;
-  Time last_chunk;              ///< when the client last got tokens
+  Time last_chunk;  ///< when the client last got tokens
 
-  std::int64_t computed = 0;      ///< tokens whose KV is computed or scheduled, drafts included
+  std::int64_t computed = 0;  ///< tokens whose KV is computed or scheduled, drafts included
   std::int64_t outputs = 0;
   std::int64_t placeholders = 0;  ///< async: tokens (drafts included) of steps in flight that will become outputs
   std::int64_t in_flight = 0;     ///< scheduled tokens of steps in flight
@@ -46,10 +46,10 @@ struct Sequence {
   std::int64_t left = 0;          ///< drained: tick of its last step
   std::int64_t commit_slot = -1;  ///< place in its list of sequences that complete shareable blocks
 
-  std::uint64_t admission = 0;    ///< running list order
-  Sequence* previous = nullptr;   ///< in the running list
+  std::uint64_t admission = 0;   ///< running list order
+  Sequence* previous = nullptr;  ///< in the running list
   Sequence* next = nullptr;
-  std::int32_t pins = 0;          ///< steps in flight that still name this sequence
+  std::int32_t pins = 0;  ///< steps in flight that still name this sequence
 
   KvSequence kv;
 
@@ -65,7 +65,7 @@ struct Row {
   bool samples = false;     ///< reaches the last known token
   bool decode = false;      ///< extends the output: no recompute, no piece of a prompt
   bool logged_as_prefill = false;
-  bool in_lockstep = false; ///< one of Step::decodes, listed for the step log only
+  bool in_lockstep = false;  ///< one of Step::decodes, listed for the step log only
 };
 
 /// A step in flight.

@@ -6,7 +6,8 @@
 namespace ridgeline {
 
 std::unique_ptr<KvCache> make_kv_cache(const EngineConfig& config, int steps_in_flight) {
-  const bool full_attention = config.kv_groups.empty() || (config.kv_groups.size() == 1 && config.kv_groups.front() == 0);
+  const bool full_attention =
+      config.kv_groups.empty() || (config.kv_groups.size() == 1 && config.kv_groups.front() == 0);
   if (full_attention && !config.exact_steps) return std::make_unique<RunKvCache>(config);
   return std::make_unique<PagedKvCache>(config, steps_in_flight);
 }

@@ -12,7 +12,6 @@ namespace ridgeline {
 
 /// Blocks of one sequence. The cache fills it; the scheduler only carries it.
 struct KvSequence {
-  const RequestSpec* spec = nullptr;
   BlockHashes hashes;
   bool admitted = false;                           ///< holds its cached prefix already: no look-up any more
   bool returned = false;                           ///< was preempted: looks for its own blocks when it comes back
@@ -38,9 +37,8 @@ class KvCache {
  public:
   virtual ~KvCache() = default;
 
-  /// A request enters: forgets what `sequence` held before.
+  /// A request enters: forgets what `sequence` held before. `spec` must outlive its stay.
   void start(KvSequence& sequence, const RequestSpec& spec) const {
-    sequence.spec = &spec;
     sequence.hashes.start(spec, block_size_);
     sequence.admitted = sequence.returned = false;
     sequence.held = sequence.committed = 0;
@@ -49,8 +47,8 @@ class KvCache {
   /// Tokens of the longest cached prefix, at most known - 1. The blocks stay where they are until `allocate`.
   virtual std::int64_t find_prefix(KvSequence& sequence, std::int64_t known) = 0;
 
-  /// Takes the blocks, those of the prefix just found included, and makes full blocks of known tokens visible to others.
-  /// False: not enough free blocks, and nothing was taken (blocks that left a window are freed all the same).
+  /// Takes the blocks, those of the prefix just found included, and makes full blocks of known tokens visible to
+  /// others. False: not enough free blocks, and nothing was taken (blocks that left a window are freed all the same).
   virtual bool allocate(KvSequence& sequence, const SlotRequest& request) = 0;
 
   /// Makes full blocks of the first `tokens` tokens visible.
@@ -69,15 +67,16 @@ class KvCache {
 
  protected:
   /// `config.num_gpu_blocks` counts vLLM's null block, which holds nothing.
-  explicit KvCache(const EngineConfig& config) : block_size_(config.block_size), usable_blocks_(config.num_gpu_blocks - 1) {}
+  explicit KvCache(const EngineConfig& config)
+      : block_size_(config.block_size), usable_blocks_(config.num_gpu_blocks - 1) {}
 
  private:
   std::int64_t block_size_;
   std::int64_t usable_blocks_;
 };
 
-/// A cache for `config`: RunKvCache for one full-attention group unless exact steps are asked for, else PagedKvCache. `steps_in_flight` bounds the
-/// tokens in flight that a window can't drop yet.
+/// A cache for `config`: RunKvCache for one full-attention group unless exact steps are asked for, else PagedKvCache.
+/// `steps_in_flight` bounds the tokens in flight that a window can't drop yet.
 std::unique_ptr<KvCache> make_kv_cache(const EngineConfig& config, int steps_in_flight);
 
 }  // namespace ridgeline

@@ -41,8 +41,25 @@ void BlockHashes::next_run() {
   left_ = prompt - position_;
 }
 
+namespace {
+
+/// Tokens first … first+count-1 of a stream, after everything that `hash` covers.
+std::uint64_t extend(std::uint64_t hash, std::uint64_t stream, std::int64_t first, std::int64_t count) {
+  return combine64(hash * 0xbf58476d1ce4e5b9ULL + stream,
+                   static_cast<std::uint64_t>(first) * 0x10001 + static_cast<std::uint64_t>(count));
+}
+
+}  // namespace
+
 void BlockHashes::append() {
   std::uint64_t hash = hashes_.empty() ? 0 : hashes_.back();
+  if (left_ > block_size_) {  // the usual case: the block lies inside one run, and the run goes on
+    hashes_.push_back(extend(hash, stream_, offset_, block_size_));
+    offset_ += block_size_;
+    position_ += block_size_;
+    if (left_ != everything) left_ -= block_size_;
+    return;
+  }
   std::int64_t wanted = block_size_;
   while (wanted > 0) {
     while (left_ == 0) next_run();
@@ -59,7 +76,7 @@ void BlockHashes::append() {
       if (left_ != everything) left_ -= taken;
       while (left_ == 0 && wanted > 0) next_run();
     } while (wanted > 0 && stream_ == stream && offset_ == first + piece);
-    hash = combine64(combine64(hash, stream), static_cast<std::uint64_t>(first) * 0x10001 + static_cast<std::uint64_t>(piece));
+    hash = extend(hash, stream, first, piece);
   }
   hashes_.push_back(hash);
 }

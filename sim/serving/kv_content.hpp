@@ -1,4 +1,5 @@
-// What makes two sequences' KV blocks equal: hashes of full blocks, each covering its tokens and everything before them.
+// What makes two sequences' KV blocks equal: hashes of full blocks, each covering its tokens and everything before
+// them.
 #pragma once
 
 #include <cstdint>

@@ -19,19 +19,43 @@ class ContentIndex {
     }
   }
 
-  /// Stores or replaces; `value` is not none.
-  void set(std::uint64_t key, std::uint32_t value) {
+  /// Stores `value`, which is not none, unless the key has one already; returns the value the key has.
+  std::uint32_t insert(std::uint64_t key, std::uint32_t value) {
     if (2 * (size_ + 1) > slots_.size()) grow();
     std::size_t at = home(key);
     while (slots_[at].value != none && slots_[at].key != key) at = next(at);
-    if (slots_[at].value == none) ++size_;
+    if (slots_[at].value != none) return slots_[at].value;
+    ++size_;
     slots_[at] = {key, value};
+    return value;
   }
 
-  /// Removes a key that is present.
-  void erase(std::uint64_t key) {
-    std::size_t hole = home(key);
-    while (slots_[hole].key != key || slots_[hole].value == none) hole = next(hole);
+  /// If a present key has `value`: replaces it by `heir`, or removes the key when that is none. Returns the value it
+  /// had.
+  std::uint32_t replace(std::uint64_t key, std::uint32_t value, std::uint32_t heir) {
+    std::size_t at = home(key);
+    while (slots_[at].key != key || slots_[at].value == none) at = next(at);
+    const std::uint32_t had = slots_[at].value;
+    if (had != value) return had;
+    if (heir != none) slots_[at].value = heir;
+    else close(at);
+    return had;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t key = 0;
+    std::uint32_t value = none;
+  };
+
+  // Keys are hashes already: their low bits are as good as any.
+  [[nodiscard]] std::size_t home(std::uint64_t key) const {
+    return static_cast<std::size_t>(key) & (slots_.size() - 1);
+  }
+  [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
+
+  // Removes an entry; those that were pushed past it move back.
+  void close(std::size_t hole) {
     for (std::size_t at = next(hole); slots_[at].value != none; at = next(at)) {
       // An entry may fill the hole unless its home lies cyclically after the hole.
       const std::size_t reach = (at - home(slots_[at].key)) & (slots_.size() - 1);
@@ -44,22 +68,12 @@ class ContentIndex {
     --size_;
   }
 
- private:
-  struct Slot {
-    std::uint64_t key = 0;
-    std::uint32_t value = none;
-  };
-
-  // Keys are hashes already: their low bits are as good as any.
-  [[nodiscard]] std::size_t home(std::uint64_t key) const { return static_cast<std::size_t>(key) & (slots_.size() - 1); }
-  [[nodiscard]] std::size_t next(std::size_t at) const { return (at + 1) & (slots_.size() - 1); }
-
   void grow() {
     std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
     old.swap(slots_);
     size_ = 0;
     for (const Slot& slot : old) {
-      if (slot.value != none) set(slot.key, slot.value);
+      if (slot.value != none) insert(slot.key, slot.value);
     }
   }
 

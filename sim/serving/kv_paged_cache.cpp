@@ -23,7 +23,8 @@ PagedKvCache::PagedKvCache(const EngineConfig& config, int steps_in_flight)
     if (set == sets_.end()) set = sets_.insert(sets_.end(), GroupSet{window, {}});
     set->groups.push_back(groups_.size() - 1);
   }
-  std::stable_sort(sets_.begin(), sets_.end(), [](const GroupSet& a, const GroupSet& b) { return a.window == 0 && b.window > 0; });
+  std::stable_sort(sets_.begin(), sets_.end(),
+                   [](const GroupSet& a, const GroupSet& b) { return a.window == 0 && b.window > 0; });
   found_.resize(groups_.size());
 }
 
@@ -41,7 +42,8 @@ std::int64_t PagedKvCache::most_blocks(std::int64_t tokens) const {
   return blocks;
 }
 
-// --- Look-up -----------------------------------------------------------------------------------------------------------
+// --- Look-up
+// -----------------------------------------------------------------------------------------------------------
 
 bool PagedKvCache::find_block(KvSequence& sequence, const GroupSet& set, std::int64_t index) {
   const std::uint64_t hash = sequence.hashes.at(index);
@@ -53,9 +55,11 @@ bool PagedKvCache::find_block(KvSequence& sequence, const GroupSet& set, std::in
   return true;
 }
 
-std::int64_t PagedKvCache::find_full(KvSequence& sequence, const GroupSet& set, std::int64_t most_tokens, bool drop_last) {
+std::int64_t PagedKvCache::find_full(KvSequence& sequence, const GroupSet& set, std::int64_t most_tokens,
+                                     bool drop_last) {
   const std::int64_t most = most_tokens / block_size();
-  for (const std::size_t group : set.groups) found_[group].assign(static_cast<std::size_t>(most), KvBlockPool::null_block);
+  for (const std::size_t group : set.groups)
+    found_[group].assign(static_cast<std::size_t>(most), KvBlockPool::null_block);
   std::int64_t blocks = 0;
   while (blocks < most && find_block(sequence, set, blocks)) ++blocks;
   if (drop_last && blocks > 0) --blocks;
@@ -63,10 +67,12 @@ std::int64_t PagedKvCache::find_full(KvSequence& sequence, const GroupSet& set, 
   return blocks * block_size();
 }
 
-std::int64_t PagedKvCache::find_windowed(KvSequence& sequence, const GroupSet& set, std::int64_t most_tokens, bool drop_last) {
+std::int64_t PagedKvCache::find_windowed(KvSequence& sequence, const GroupSet& set, std::int64_t most_tokens,
+                                         bool drop_last) {
   const std::int64_t most = most_tokens / block_size();
   const std::int64_t wanted = blocks_for(set.window - 1) + (drop_last ? 1 : 0);
-  for (const std::size_t group : set.groups) found_[group].assign(static_cast<std::size_t>(most), KvBlockPool::null_block);
+  for (const std::size_t group : set.groups)
+    found_[group].assign(static_cast<std::size_t>(most), KvBlockPool::null_block);
   // From the right: the first run of `wanted` cached blocks serves; a shorter one only from the sequence's start.
   std::int64_t run = 0;
   std::int64_t blocks = -1;
@@ -74,7 +80,8 @@ std::int64_t PagedKvCache::find_windowed(KvSequence& sequence, const GroupSet& s
     if (find_block(sequence, set, index)) {
       if (++run >= wanted) blocks = index + run;
     } else {
-      for (const std::size_t group : set.groups) found_[group][static_cast<std::size_t>(index)] = KvBlockPool::null_block;
+      for (const std::size_t group : set.groups)
+        found_[group][static_cast<std::size_t>(index)] = KvBlockPool::null_block;
       run = 0;
     }
   }
@@ -128,10 +135,12 @@ std::int64_t PagedKvCache::find_prefix(KvSequence& sequence, std::int64_t known)
                          : find_windowed(sequence, set, most, drops_last_block_);
 }
 
-// --- Allocation --------------------------------------------------------------------------------------------------------
+// --- Allocation
+// --------------------------------------------------------------------------------------------------------
 
 // Blocks to take from the free queue so that `tokens` tokens have slots.
-std::int64_t PagedKvCache::missing(const KvSequence& sequence, std::int64_t tokens, std::int64_t computed, bool capped) const {
+std::int64_t PagedKvCache::missing(const KvSequence& sequence, std::int64_t tokens, std::int64_t computed,
+                                   bool capped) const {
   std::int64_t blocks = 0;
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];
@@ -157,7 +166,8 @@ void PagedKvCache::drop_out_of_window(KvSequence& sequence, std::int64_t process
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     Table& table = sequence.tables[i];
     scratch_.clear();
-    const std::int64_t skipped = std::min(out_of_window(groups_[i], processed), static_cast<std::int64_t>(table.size()));
+    const std::int64_t skipped =
+        std::min(out_of_window(groups_[i], processed), static_cast<std::int64_t>(table.size()));
     for (std::int64_t k = skipped - 1; k >= 0; --k) {
       BlockId& id = table[static_cast<std::size_t>(k)];
       if (id == KvBlockPool::null_block) break;

@@ -9,8 +9,9 @@
 
 namespace ridgeline {
 
-/// vLLM's KVCacheManager with its coordinators and single-type managers (v1/core/{kv_cache_manager,kv_cache_coordinator,
-/// single_type_kv_cache_manager}.py), all groups drawing from one pool. Costs O(blocks touched).
+/// vLLM's KVCacheManager with its coordinators and single-type managers
+/// (v1/core/{kv_cache_manager,kv_cache_coordinator, single_type_kv_cache_manager}.py), all groups drawing from one
+/// pool. Costs O(blocks touched).
 class PagedKvCache final : public KvCache {
  public:
   PagedKvCache(const EngineConfig& config, int steps_in_flight);
@@ -39,7 +40,8 @@ class PagedKvCache final : public KvCache {
   [[nodiscard]] static std::uint64_t key_of(std::uint64_t hash, std::size_t group);
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const { return ceil_divide(tokens, block_size()); }
   [[nodiscard]] std::int64_t out_of_window(const Group& group, std::int64_t tokens) const;
-  [[nodiscard]] std::int64_t missing(const KvSequence& sequence, std::int64_t tokens, std::int64_t computed, bool capped) const;
+  [[nodiscard]] std::int64_t missing(const KvSequence& sequence, std::int64_t tokens, std::int64_t computed,
+                                     bool capped) const;
 
   bool find_block(KvSequence& sequence, const GroupSet& set, std::int64_t index);
   std::int64_t find_full(KvSequence& sequence, const GroupSet& set, std::int64_t most_tokens, bool drop_last);
@@ -52,10 +54,10 @@ class PagedKvCache final : public KvCache {
   std::vector<Group> groups_;
   std::vector<GroupSet> sets_;  // full attention first
   bool caching_;
-  bool drops_last_block_;       // EAGLE recomputes the last cached block
+  bool drops_last_block_;  // EAGLE recomputes the last cached block
   std::int64_t max_model_len_;
   KvBlockPool pool_;
-  std::vector<Table> found_;    // per group: blocks of the prefix just found, null where out of the window
+  std::vector<Table> found_;  // per group: blocks of the prefix just found, null where out of the window
   std::vector<BlockId> scratch_;
 };
 

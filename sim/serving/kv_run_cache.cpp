@@ -17,7 +17,8 @@ RunKvCache::RunKvCache(const EngineConfig& config)
       front_(usable_blocks()),
       nodes_(1) {}
 
-// --- The free queue ----------------------------------------------------------------------------------------------------
+// --- The free queue
+// ----------------------------------------------------------------------------------------------------
 
 std::uint32_t RunKvCache::new_node() {
   if (spare_.empty()) {
@@ -75,20 +76,15 @@ void RunKvCache::take(std::int64_t blocks) {
 // The block's content is overwritten.
 void RunKvCache::forget(std::uint32_t node) {
   ++version_;
-  const std::uint64_t content = nodes_[node].content;
-  const std::uint32_t oldest = index_.find(content);
-  if (oldest != node) {
-    std::uint32_t before = oldest;
-    while (nodes_[before].duplicate != node) before = nodes_[before].duplicate;
-    nodes_[before].duplicate = nodes_[node].duplicate;
-  } else if (nodes_[node].duplicate != 0) {
-    index_.set(content, nodes_[node].duplicate);
-  } else {
-    index_.erase(content);
-  }
+  const Node& gone = nodes_[node];
+  std::uint32_t older = index_.replace(gone.content, node, gone.duplicate);
+  if (older == node) return;
+  while (nodes_[older].duplicate != node) older = nodes_[older].duplicate;
+  nodes_[older].duplicate = gone.duplicate;
 }
 
-// --- Content -----------------------------------------------------------------------------------------------------------
+// --- Content
+// -----------------------------------------------------------------------------------------------------------
 
 std::int64_t RunKvCache::most_shared(const KvSequence& sequence) const {
   return sequence.returned ? BlockHashes::everything : sequence.hashes.shareable_tokens() / block_size();
@@ -100,10 +96,8 @@ void RunKvCache::identify(KvSequence& sequence, std::int64_t block) {
   const std::uint64_t content = sequence.hashes.at(block);
   nodes_[node].content = content;
   nodes_[node].references = 1;
-  std::uint32_t youngest = index_.find(content);
-  if (youngest == ContentIndex::none) {
-    index_.set(content, node);
-  } else {
+  std::uint32_t youngest = index_.insert(content, node);
+  if (youngest != node) {
     while (nodes_[youngest].duplicate != 0) youngest = nodes_[youngest].duplicate;
     nodes_[youngest].duplicate = node;
   }
@@ -129,7 +123,8 @@ std::int64_t RunKvCache::find_prefix(KvSequence& sequence, std::int64_t known) {
       found_.push_back(node);
     }
     if (drops_last_block_ && !found_.empty()) found_.pop_back();
-    found_unreferenced_ = std::count_if(found_.begin(), found_.end(), [&](auto node) { return nodes_[node].references == 0; });
+    found_unreferenced_ =
+        std::count_if(found_.begin(), found_.end(), [&](auto node) { return nodes_[node].references == 0; });
     found_for_ = &sequence;
     found_known_ = known;
     found_version_ = version_;
@@ -137,7 +132,8 @@ std::int64_t RunKvCache::find_prefix(KvSequence& sequence, std::int64_t known) {
   return static_cast<std::int64_t>(found_.size()) * block_size();
 }
 
-// --- Allocation --------------------------------------------------------------------------------------------------------
+// --- Allocation
+// --------------------------------------------------------------------------------------------------------
 
 bool RunKvCache::allocate(KvSequence& sequence, const SlotRequest& request) {
   // A cached block that nobody references is still in the free queue: taking it costs one.
@@ -176,7 +172,8 @@ void RunKvCache::release(KvSequence& sequence, bool returns) {
   const std::int64_t with_content = caching_ ? sequence.committed / block_size() : 0;
   if (returns && caching_ && !sequence.returned) {
     sequence.returned = true;
-    for (auto block = static_cast<std::int64_t>(sequence.shared.size()); block < with_content; ++block) identify(sequence, block);
+    for (auto block = static_cast<std::int64_t>(sequence.shared.size()); block < with_content; ++block)
+      identify(sequence, block);
   }
   // Tail first: blocks without content, then content that nobody can name, then shared content.
   const std::int64_t nameless = with_content - static_cast<std::int64_t>(sequence.shared.size());

@@ -9,9 +9,9 @@
 
 namespace ridgeline {
 
-/// Decides as PagedKvCache does, but keeps blocks whose content no other request can name as mere counts: a request with
-/// a unique prompt costs O(1), a shared prefix O(its blocks). Runs of such blocks stand in the free queue as one entry.
-/// A preempted sequence may find its own blocks again, so its blocks get identities when it is preempted.
+/// Decides as PagedKvCache does, but keeps blocks whose content no other request can name as mere counts: a request
+/// with a unique prompt costs O(1), a shared prefix O(its blocks). Runs of such blocks stand in the free queue as one
+/// entry. A preempted sequence may find its own blocks again, so its blocks get identities when it is preempted.
 class RunKvCache final : public KvCache {
  public:
   explicit RunKvCache(const EngineConfig& config);
@@ -33,11 +33,11 @@ class RunKvCache final : public KvCache {
   /// A block with an identity, or, in the free queue only, a run of blocks without.
   struct Node {
     std::uint64_t content = 0;
-    std::int64_t run = 0;          // > 0: so many blocks without identity
+    std::int64_t run = 0;  // > 0: so many blocks without identity
     std::int32_t references = 0;
-    std::uint32_t previous = 0;    // in the free queue; 0 is its anchor
+    std::uint32_t previous = 0;  // in the free queue; 0 is its anchor
     std::uint32_t next = 0;
-    std::uint32_t duplicate = 0;   // next younger block with the same content
+    std::uint32_t duplicate = 0;  // next younger block with the same content
   };
 
   [[nodiscard]] std::int64_t blocks_for(std::int64_t tokens) const { return ceil_divide(tokens, block_size()); }
@@ -67,7 +67,7 @@ class RunKvCache final : public KvCache {
   const KvSequence* found_for_ = nullptr;
   std::int64_t found_known_ = 0;
   std::uint64_t found_version_ = 0;
-  std::uint64_t version_ = 0;         // counts changes of identities and of who is referenced
+  std::uint64_t version_ = 0;  // counts changes of identities and of who is referenced
 };
 
 }  // namespace ridgeline

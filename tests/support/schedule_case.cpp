@@ -185,15 +185,16 @@ const char* name_of(StepRow::Kind kind) {
 constexpr std::int64_t most_steps = 100'000;
 
 constexpr const char* step_log_header =
-    "time_s,pool,replica,step,request,phase,scheduled_tokens,computed_tokens,output_tokens,running,waiting,free_blocks\n";
+    "time_s,pool,replica,step,request,phase,scheduled_tokens,computed_tokens,output_tokens,running,waiting,free_"
+    "blocks\n";
 
 void append_rows(std::string& log, Time start, std::int64_t step, const Scheduler& scheduler) {
   const SchedulerLoad load = scheduler.load();
   for (const StepRow& row : scheduler.rows()) {
     std::ostringstream line;
-    line << format_seconds(start.since_start()) << ",0,0," << step << ',' << row.request << ',' << name_of(row.kind) << ','
-         << row.scheduled.count() << ',' << row.computed.count() << ',' << row.output.count() << ',' << load.running << ','
-         << load.waiting << ',' << load.free_blocks << '\n';
+    line << format_seconds(start.since_start()) << ",0,0," << step << ',' << row.request << ',' << name_of(row.kind)
+         << ',' << row.scheduled.count() << ',' << row.computed.count() << ',' << row.output.count() << ','
+         << load.running << ',' << load.waiting << ',' << load.free_blocks << '\n';
     log += line.str();
   }
 }
@@ -276,7 +277,8 @@ ScheduleOutcome run_schedule(const ScheduleCase& scenario) {
   return run_schedule(scenario, *row.make(scenario.engine, "fleet[0].replica[0]"));
 }
 
-std::vector<std::filesystem::path> schedule_case_folders(const std::filesystem::path& cases, const std::string& prefix) {
+std::vector<std::filesystem::path> schedule_case_folders(const std::filesystem::path& cases,
+                                                         const std::string& prefix) {
   std::vector<std::filesystem::path> folders;
   if (!std::filesystem::exists(cases)) return folders;
   for (const auto& entry : std::filesystem::directory_iterator(cases)) {

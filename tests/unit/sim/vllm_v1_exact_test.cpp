@@ -1,4 +1,5 @@
-// The lockstep and the blocks kept as counts change nothing: random scenarios give the same bytes as the reference walk.
+// The lockstep and the blocks kept as counts change nothing: random scenarios give the same bytes as the reference
+// walk.
 #include <map>
 #include <sstream>
 
@@ -43,9 +44,11 @@ class Recorder : public Scheduler, private SchedulerListener {
 
  private:
   void write(const BatchShape& batch) {
-    seen_ << "batch " << batch.decode_sequences << ' ' << batch.decode_queries.count() << ' ' << batch.decode_context.count() << ' '
-          << batch.decode_context_in_window.count() << ' ' << batch.proposing_sequences << ' ' << batch.sampled_sequences;
-    for (const PrefillChunk& chunk : batch.chunks) seen_ << " [" << chunk.new_tokens.count() << '+' << chunk.history.count() << ']';
+    seen_ << "batch " << batch.decode_sequences << ' ' << batch.decode_queries.count() << ' '
+          << batch.decode_context.count() << ' ' << batch.decode_context_in_window.count() << ' '
+          << batch.proposing_sequences << ' ' << batch.sampled_sequences;
+    for (const PrefillChunk& chunk : batch.chunks)
+      seen_ << " [" << chunk.new_tokens.count() << '+' << chunk.history.count() << ']';
     seen_ << '\n';
   }
   void admitted(Request& request, Tokens cached) override {
@@ -101,8 +104,10 @@ EngineConfig random_engine(Dice& dice, std::int64_t longest) {
   const std::int64_t least = ceil_divide(longest, engine.block_size) + 2;
   engine.num_gpu_blocks = least + dice.between(0, dice.one_in(2) ? 3 * least : 12 * least);
   if (dice.one_in(6)) {
-    engine.speculation = SpeculationConfig{.method = dice.one_in(2) ? "eagle" : "ngram", .num_speculative_tokens = 3,
-                                           .acceptance = {0.7, 0.5}, .accepted = {}};
+    engine.speculation = SpeculationConfig{.method = dice.one_in(2) ? "eagle" : "ngram",
+                                           .num_speculative_tokens = 3,
+                                           .acceptance = {0.7, 0.5},
+                                           .accepted = {}};
     engine.num_gpu_blocks += 4;
   }
   return engine;
@@ -128,7 +133,8 @@ ScheduleCase random_case(std::uint64_t seed) {
     spec.priority = static_cast<std::int32_t>(dice.between(0, 3));
     if (shares && !dice.one_in(4)) {
       Content content{{static_cast<std::uint64_t>(dice.between(1, 3)), Tokens{0}, Tokens{dice.between(1, 80)}}};
-      if (row > 0 && dice.one_in(3)) content.push_back({output_stream(dice.between(0, row - 1)), Tokens{0}, Tokens{dice.between(1, 40)}});
+      if (row > 0 && dice.one_in(3))
+        content.push_back({output_stream(dice.between(0, row - 1)), Tokens{0}, Tokens{dice.between(1, 40)}});
       spec.content = std::make_shared<Content>(content);
     }
     longest = std::max(longest, (spec.input + spec.output).count());

@@ -164,7 +164,8 @@ TEST_CASE("S3: which blocks are hit, taken and overwritten") {
 
 TEST_CASE("S4: EAGLE with three drafts") {
   EngineConfig config = engine(16, 19);
-  config.speculation = SpeculationConfig{.method = "eagle", .num_speculative_tokens = 3, .acceptance = {}, .accepted = {}};
+  config.speculation =
+      SpeculationConfig{.method = "eagle", .num_speculative_tokens = 3, .acceptance = {}, .accepted = {}};
   Bench bench(config);
   bench.add(40, 12, std::make_shared<std::vector<int>>(std::vector<int>{3, 0, 1, 3}));
   const auto state = [&] { return std::pair(bench.row(0).output.count(), bench.row(0).computed.count()); };
@@ -186,10 +187,10 @@ TEST_CASE("S13: a full and a sliding-window group share the pool") {
   config.max_num_batched_tokens = 64;
   Bench bench(config);
   bench.add(150, 100);
-  CHECK(bench.step() == "A64 | 51");  // (full, window) = (4, 4)
-  CHECK(bench.step() == "A64 | 45");  // (8, 6): 64 computed, (64 - 31) / 16 = 2 blocks left the window
-  CHECK(bench.step() == "A22 | 45");  // (10, 4)
-  CHECK(bench.step() == "A1 | 46");   // (10, 3)
+  CHECK(bench.step() == "A64 | 51");    // (full, window) = (4, 4)
+  CHECK(bench.step() == "A64 | 45");    // (8, 6): 64 computed, (64 - 31) / 16 = 2 blocks left the window
+  CHECK(bench.step() == "A22 | 45");    // (10, 4)
+  CHECK(bench.step() == "A1 | 46");     // (10, 3)
   CHECK(bench.steps(25) == "A1 | 46");  // step 29: (11, 2), 175 computed: the ninth block has just left the window
   CHECK(bench.step() == "A1 | 44");     // step 30: (12, 3), 176 computed
   // The admission gate counts cd(32 - 1 + 64, 16) + 1 = 7 blocks for the window group, 10 + 7 for a 150-token prompt.
