@@ -1,7 +1,9 @@
-// How arrival processes run: a renewal process of rate one on an operational clock, and the map from that clock to time.
+// How arrival processes run: a renewal process of rate one on an operational clock, and the map from that clock to
+// time.
 //
-// Drawing gaps of mean one and stretching them by the rate (time t is where the integral of the rate reaches the operational time)
-// gives a Poisson process of that rate for exponential gaps, and keeps the burstiness of the others while rates change.
+// Drawing gaps of mean one and stretching them by the rate (time t is where the integral of the rate reaches the
+// operational time) gives a Poisson process of that rate for exponential gaps, and keeps the burstiness of the others
+// while rates change.
 #include <cmath>
 #include <utility>
 #include <variant>
@@ -46,7 +48,9 @@ class UnitGaps {
   using Gamma = boost::random::gamma_distribution<double>;
 
   static double draw(Constant) { return 1.0; }
-  double draw(const Weibull& weibull) { return weibull.scale * std::pow(-std::log(random_.uniform()), weibull.inverse_shape); }
+  double draw(const Weibull& weibull) {
+    return weibull.scale * std::pow(-std::log(random_.uniform()), weibull.inverse_shape);
+  }
   double draw(Exponential& exponential) { return exponential(random_); }
   double draw(Gamma& gamma) { return gamma(random_); }
 
@@ -56,7 +60,8 @@ class UnitGaps {
 
 Time to_time(double seconds) {
   constexpr double longest = 9.2e6;  // 106 days in 64 bits of picoseconds
-  if (!(seconds < longest)) throw ConfigError("the workload's arrivals would take more than 106 days, longer than a run can last");
+  if (!(seconds < longest))
+    throw ConfigError("the workload's arrivals would take more than 106 days, longer than a run can last");
   return Time{Duration::seconds(seconds)};
 }
 
@@ -99,8 +104,9 @@ class Ramp final : public ArrivalProcess {
     operational_ += gaps_.next();
     if (operational_ >= expected_) return to_time(length_ + (operational_ - expected_) / end_);
     // Linear: start t + growth t^2/2 = operational, in the form that neither divides by 0 nor cancels.
-    const double seconds = exponential_ ? std::log1p(operational_ * growth_ / start_) / growth_
-                                        : 2.0 * operational_ / (start_ + std::sqrt(start_ * start_ + 2.0 * growth_ * operational_));
+    const double seconds =
+        exponential_ ? std::log1p(operational_ * growth_ / start_) / growth_
+                     : 2.0 * operational_ / (start_ + std::sqrt(start_ * start_ + 2.0 * growth_ * operational_));
     return to_time(seconds);
   }
 
@@ -153,7 +159,8 @@ class Steps final : public ArrivalProcess {
 
 }  // namespace
 
-std::unique_ptr<ArrivalProcess> make_arrivals(const ArrivalConfig& arrivals, std::optional<std::int64_t> count, std::uint64_t seed) {
+std::unique_ptr<ArrivalProcess> make_arrivals(const ArrivalConfig& arrivals, std::optional<std::int64_t> count,
+                                              std::uint64_t seed) {
   switch (arrivals.process) {
     case Process::all_at_once: return std::make_unique<AllAtOnce>();
     case Process::ramp: return std::make_unique<Ramp>(arrivals, seed);

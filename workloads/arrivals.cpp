@@ -42,7 +42,8 @@ void read_steps(MapReader& map, ArrivalConfig& config) {
   if (config.rates.size() != config.durations.size()) {
     map.mistake("durations", fmt::format("{} durations for {} rates", config.durations.size(), config.rates.size()));
   }
-  if (std::all_of(config.rates.begin(), config.rates.end(), [](RequestsPerSecond rate) { return rate.count() == 0.0; })) {
+  if (std::all_of(config.rates.begin(), config.rates.end(),
+                  [](RequestsPerSecond rate) { return rate.count() == 0.0; })) {
     map.mistake("rates", "every rate is 0: no request ever arrives");
   }
 }
@@ -53,7 +54,8 @@ class ArrivalReader {
   ArrivalReader(MapReader& workload, const std::optional<ArrivalConfig>& preset, Diagnostics& errors)
       : errors_(errors),
         node_(workload.child("arrival")),
-        map_(node_ && !node_->is_scalar() ? *node_ : Config::make_map(workload.node().where(), workload.node().path()), errors),
+        map_(node_ && !node_->is_scalar() ? *node_ : Config::make_map(workload.node().where(), workload.node().path()),
+             errors),
         preset_(preset),
         rate_(either(workload, "request_rate")),
         burstiness_(either(workload, "burstiness")) {}
@@ -113,13 +115,15 @@ class ArrivalReader {
     } else if (preset_) {
       config_.request_rate = preset_->request_rate;
     }
-    if (!rate_ && config_.request_rate.count() <= 0.0) map_.mistake("request_rate", "is missing: how many requests per second arrive");
+    if (!rate_ && config_.request_rate.count() <= 0.0)
+      map_.mistake("request_rate", "is missing: how many requests per second arrive");
   }
 
   void read_burstiness() {
     if (burstiness_) {
       if (!takes_burstiness(config_.process)) {
-        errors_.add(burstiness_->mistake(fmt::format("the process {} has no burstiness; `gamma` has", name_of(config_.process))));
+        errors_.add(burstiness_->mistake(
+            fmt::format("the process {} has no burstiness; `gamma` has", name_of(config_.process))));
       }
       config_.burstiness = read_value<double>(*burstiness_, errors_, {1e-4, 1e6}).value_or(1.0);
     } else if (config_.process == Process::gamma && !(preset_ && preset_->process == Process::gamma)) {
@@ -160,15 +164,16 @@ std::string to_yaml(const ArrivalConfig& arrivals) {
       break;
     case Process::all_at_once: break;
     case Process::ramp:
-      text += fmt::format(", ramp_up_start_rps: {}, ramp_up_end_rps: {}, ramp_up_time: {} s, ramp_up_strategy: {}, burstiness: {}",
-                          arrivals.ramp_up_start_rps.count(), arrivals.ramp_up_end_rps.count(), arrivals.ramp_up_time.seconds(),
-                          arrivals.ramp_up_exponential ? "exponential" : "linear", arrivals.burstiness);
+      text += fmt::format(
+          ", ramp_up_start_rps: {}, ramp_up_end_rps: {}, ramp_up_time: {} s, ramp_up_strategy: {}, burstiness: {}",
+          arrivals.ramp_up_start_rps.count(), arrivals.ramp_up_end_rps.count(), arrivals.ramp_up_time.seconds(),
+          arrivals.ramp_up_exponential ? "exponential" : "linear", arrivals.burstiness);
       break;
     case Process::steps: {
       std::vector<std::string> durations;
       for (const Duration duration : arrivals.durations) durations.push_back(fmt::format("{} s", duration.seconds()));
-      text += fmt::format(", rates: {}, durations: [{}], repeat: {}, burstiness: {}", rates(arrivals.rates), fmt::join(durations, ", "),
-                          arrivals.repeat, arrivals.burstiness);
+      text += fmt::format(", rates: {}, durations: [{}], repeat: {}, burstiness: {}", rates(arrivals.rates),
+                          fmt::join(durations, ", "), arrivals.repeat, arrivals.burstiness);
       break;
     }
   }
@@ -178,14 +183,18 @@ std::string to_yaml(const ArrivalConfig& arrivals) {
 std::string describe(const ArrivalConfig& arrivals) {
   switch (arrivals.process) {
     case Process::poisson: return fmt::format("Poisson arrivals at {:.4g}/s", arrivals.request_rate.count());
-    case Process::gamma: return fmt::format("gamma arrivals at {:.4g}/s, burstiness {:.4g}", arrivals.request_rate.count(), arrivals.burstiness);
-    case Process::weibull: return fmt::format("Weibull arrivals at {:.4g}/s, shape {:.4g}", arrivals.request_rate.count(), arrivals.shape);
+    case Process::gamma:
+      return fmt::format("gamma arrivals at {:.4g}/s, burstiness {:.4g}", arrivals.request_rate.count(),
+                         arrivals.burstiness);
+    case Process::weibull:
+      return fmt::format("Weibull arrivals at {:.4g}/s, shape {:.4g}", arrivals.request_rate.count(), arrivals.shape);
     case Process::constant: return fmt::format("one arrival every {:.4g} s", 1.0 / arrivals.request_rate.count());
     case Process::all_at_once: return "all requests at once";
     case Process::ramp:
       return fmt::format("arrivals ramp from {:.4g}/s to {:.4g}/s within {:.4g} s", arrivals.ramp_up_start_rps.count(),
                          arrivals.ramp_up_end_rps.count(), arrivals.ramp_up_time.seconds());
-    case Process::steps: return fmt::format("arrivals in {} steps of rate{}", arrivals.rates.size(), arrivals.repeat ? ", repeated" : "");
+    case Process::steps:
+      return fmt::format("arrivals in {} steps of rate{}", arrivals.rates.size(), arrivals.repeat ? ", repeated" : "");
   }
   return {};
 }

@@ -19,10 +19,10 @@ struct ArrivalConfig {
 
   Process process = Process::poisson;
   RequestsPerSecond request_rate;          ///< poisson, gamma, weibull, constant
-  double burstiness = 1.0;                 ///< gamma shape, as vLLM's: CV of the gaps = 1/sqrt(burstiness); also ramp, steps
+  double burstiness = 1.0;  ///< gamma shape, as vLLM's: CV of the gaps = 1/sqrt(burstiness); also ramp, steps
   double shape = 1.0;                      ///< weibull shape k: below 1 burstier than Poisson
-  /// vLLM's benchmark stretches the gaps so that the last of n requests arrives at n/request_rate exactly. Only with `num_prompts`
-  /// and a constant rate.
+  /// vLLM's benchmark stretches the gaps so that the last of n requests arrives at n/request_rate exactly. Only with
+  /// `num_prompts` and a constant rate.
   bool rescale = true;
 
   RequestsPerSecond ramp_up_start_rps;     ///< ramp: rate at the beginning,
@@ -35,8 +35,8 @@ struct ArrivalConfig {
   bool repeat = false;                     ///< then from the start again, or the workload ends
 };
 
-/// Reads `arrival:`, a process name or a map; `request_rate` and `burstiness` may instead stand beside it in `workload`.
-/// Without a process of its own it alters `preset`, if there is one.
+/// Reads `arrival:`, a process name or a map; `request_rate` and `burstiness` may instead stand beside it in
+/// `workload`. Without a process of its own it alters `preset`, if there is one.
 ArrivalConfig read_arrivals(MapReader& workload, const std::optional<ArrivalConfig>& preset, Diagnostics& errors);
 
 /// As YAML in flow style, readable as the value of `arrival:`.

@@ -94,7 +94,8 @@ class Zipf final : public LengthSampler {
 
 class Histogram final : public LengthSampler {
  public:
-  explicit Histogram(const LengthConfig& lengths) : rounded_(lengths), values_(lengths.values), pick_(lengths.weights) {}
+  explicit Histogram(const LengthConfig& lengths)
+      : rounded_(lengths), values_(lengths.values), pick_(lengths.weights) {}
   Tokens draw(RandomStream& random) override { return rounded_(values_[pick_(random)]); }
 
  private:
@@ -105,10 +106,12 @@ class Histogram final : public LengthSampler {
 
 class Quantiles final : public LengthSampler {
  public:
-  explicit Quantiles(const LengthConfig& lengths) : rounded_(lengths), probabilities_(lengths.probabilities), values_(lengths.values) {}
+  explicit Quantiles(const LengthConfig& lengths)
+      : rounded_(lengths), probabilities_(lengths.probabilities), values_(lengths.values) {}
   Tokens draw(RandomStream& random) override {
     const double p = random.uniform();
-    const auto above = static_cast<std::size_t>(std::upper_bound(probabilities_.begin(), probabilities_.end() - 1, p) - probabilities_.begin());
+    const auto above = static_cast<std::size_t>(std::upper_bound(probabilities_.begin(), probabilities_.end() - 1, p) -
+                                                probabilities_.begin());
     const double low = probabilities_[above - 1], high = probabilities_[above];
     return rounded_(values_[above - 1] + (values_[above] - values_[above - 1]) * (p - low) / (high - low));
   }

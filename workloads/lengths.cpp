@@ -27,7 +27,8 @@ void read_lognormal(MapReader& map, LengthConfig& lengths) {
   const bool parameters = map.has("mu") || map.has("sigma"), moments = map.has("mean") || map.has("median");
   if (parameters == moments) {
     map.child("mu"), map.child("sigma"), map.child("mean"), map.child("median");
-    map.mistake("distribution", "lognormal needs either `mu` and `sigma` (of ln tokens) or `mean` and `median` (in tokens)");
+    map.mistake("distribution",
+                "lognormal needs either `mu` and `sigma` (of ln tokens) or `mean` and `median` (in tokens)");
     return;
   }
   if (parameters) {
@@ -59,7 +60,8 @@ void read_histogram_file(LengthConfig& lengths) {
   };
   const auto width = header == nullptr ? std::ptrdiff_t{0} : std::ssize(*header);
   const std::ptrdiff_t tokens = column("tokens"), weight = column("weight");
-  if (tokens < 0 || tokens == width) lines.fail("expected a header with the columns `tokens` and, optionally, `weight`");
+  if (tokens < 0 || tokens == width)
+    lines.fail("expected a header with the columns `tokens` and, optionally, `weight`");
   constexpr std::size_t most_rows = 10'000'000;
   while (lines.next(line)) {
     const auto* fields = csv.split(line);
@@ -84,7 +86,8 @@ void read_histogram(MapReader& map, LengthConfig& lengths, Diagnostics& errors) 
   const std::optional<Config> file = map.child("file");
   if (file && file->is_scalar()) {
     map.child("values"), map.child("weights");
-    if (map.has("values") || map.has("weights")) map.mistake("file", "stands beside `values` or `weights`: give one or the other");
+    if (map.has("values") || map.has("weights"))
+      map.mistake("file", "stands beside `values` or `weights`: give one or the other");
     lengths.file = find_file(file->scalar(), file->where().file);
     try {
       read_histogram_file(lengths);
@@ -105,7 +108,8 @@ void read_histogram(MapReader& map, LengthConfig& lengths, Diagnostics& errors) 
   }
   double sum = 0.0;
   for (const double weight : lengths.weights) sum += weight;
-  if (!lengths.weights.empty() && !(sum > 0.0 && std::isfinite(sum))) map.mistake("weights", "the sum must be above 0 and finite");
+  if (!lengths.weights.empty() && !(sum > 0.0 && std::isfinite(sum)))
+    map.mistake("weights", "the sum must be above 0 and finite");
 }
 
 void read_quantiles(MapReader& map, LengthConfig& lengths) {
@@ -146,7 +150,9 @@ LengthConfig read_lengths(const Config& node, Diagnostics& errors) {
     if (lengths.most > longest_length) map.mistake("max", "is more than 100,000,000 tokens");
   }
   switch (lengths.distribution) {
-    case Distribution::fixed: lengths.tokens = map.has("distribution") ? map.require<Tokens>("tokens", any_length) : Tokens{1}; break;
+    case Distribution::fixed:
+      lengths.tokens = map.has("distribution") ? map.require<Tokens>("tokens", any_length) : Tokens{1};
+      break;
     case Distribution::uniform: break;
     case Distribution::lognormal: read_lognormal(map, lengths); break;
     case Distribution::zipf: lengths.exponent = map.require<double>("exponent", {0.0, 100.0, true}); break;
@@ -166,12 +172,13 @@ std::string to_yaml(const LengthConfig& lengths) {
     case Distribution::lognormal: text += fmt::format(", mu: {}, sigma: {}", lengths.mu, lengths.sigma); break;
     case Distribution::zipf: text += fmt::format(", exponent: {}", lengths.exponent); break;
     case Distribution::histogram:
-      text += lengths.file.empty()
-                  ? fmt::format(", values: [{}], weights: [{}]", fmt::join(lengths.values, ", "), fmt::join(lengths.weights, ", "))
-                  : fmt::format(", file: {}", quoted(lengths.file));
+      text += lengths.file.empty() ? fmt::format(", values: [{}], weights: [{}]", fmt::join(lengths.values, ", "),
+                                                 fmt::join(lengths.weights, ", "))
+                                   : fmt::format(", file: {}", quoted(lengths.file));
       break;
     case Distribution::quantiles:
-      text += fmt::format(", probabilities: [{}], tokens: [{}]", fmt::join(lengths.probabilities, ", "), fmt::join(lengths.values, ", "));
+      text += fmt::format(", probabilities: [{}], tokens: [{}]", fmt::join(lengths.probabilities, ", "),
+                          fmt::join(lengths.values, ", "));
       break;
   }
   return text + fmt::format(", min: {}, max: {}}}", lengths.least.count(), lengths.most.count());
@@ -183,13 +190,15 @@ std::string describe(const LengthConfig& lengths) {
     case Distribution::uniform: return fmt::format("uniform {} to {}", lengths.least.count(), lengths.most.count());
     case Distribution::lognormal: return fmt::format("lognormal, mu {:.4g}, sigma {:.4g}", lengths.mu, lengths.sigma);
     case Distribution::zipf:
-      return fmt::format("Zipf, exponent {:.4g}, {} to {}", lengths.exponent, lengths.least.count(), lengths.most.count());
+      return fmt::format("Zipf, exponent {:.4g}, {} to {}", lengths.exponent, lengths.least.count(),
+                         lengths.most.count());
     case Distribution::histogram: return fmt::format("histogram of {} values", lengths.values.size());
     case Distribution::quantiles: {
       // Twice the integral of the inverse CDF, trapezium by trapezium.
       double twice_mean = 0.0;
       for (std::size_t i = 1; i < lengths.values.size(); ++i) {
-        twice_mean += (lengths.probabilities[i] - lengths.probabilities[i - 1]) * (lengths.values[i] + lengths.values[i - 1]);
+        twice_mean +=
+            (lengths.probabilities[i] - lengths.probabilities[i - 1]) * (lengths.values[i] + lengths.values[i - 1]);
       }
       return fmt::format("quantiles of mean {:.4g}", twice_mean / 2.0);
     }

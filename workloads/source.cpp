@@ -32,7 +32,8 @@ class Prefixes {
   void put_before(RequestSpec& request) {
     const auto which = static_cast<std::uint64_t>(pick_(random_));
     request.input += tokens_;
-    request.content = std::make_shared<Content>(Content{{combine64(hash64("shared_prefix"), which), Tokens{0}, tokens_}});
+    request.content =
+        std::make_shared<Content>(Content{{combine64(hash64("shared_prefix"), which), Tokens{0}, tokens_}});
   }
 
  private:
@@ -48,7 +49,8 @@ class ComposedSource final : public WorkloadSource {
         input_(workload.input_tokens, seed, "input_tokens"),
         output_(workload.output_tokens, seed, "output_tokens"),
         max_tokens_(workload.max_tokens, seed, "max_tokens") {
-    if (workload.arrival) arrivals_ = make_arrivals(*workload.arrival, workload.trace ? std::nullopt : workload.num_prompts, seed);
+    if (workload.arrival)
+      arrivals_ = make_arrivals(*workload.arrival, workload.trace ? std::nullopt : workload.num_prompts, seed);
     if (workload.trace) trace_.emplace(*workload.trace, trace_needs(workload));
     if (workload.shared_prefix) prefixes_.emplace(*workload.shared_prefix, seed);
   }
@@ -73,11 +75,13 @@ class ComposedSource final : public WorkloadSource {
     notes.late_rows = trace_->late_rows();
     if (notes.zero_rows > 0) {
       const bool kept = workload_.trace->zero_tokens == TraceConfig::ZeroTokens::keep_as_one;
-      notes.warnings.push_back(fmt::format("{} of {} rows have no input or no output tokens and were {}", notes.zero_rows, notes.rows_read,
-                                           kept ? "given one (zero_tokens: keep_as_one)" : "left out (zero_tokens: drop)"));
+      notes.warnings.push_back(
+          fmt::format("{} of {} rows have no input or no output tokens and were {}", notes.zero_rows, notes.rows_read,
+                      kept ? "given one (zero_tokens: keep_as_one)" : "left out (zero_tokens: drop)"));
     }
     if (notes.late_rows > 0) {
-      notes.warnings.push_back(fmt::format("{} of {} rows were out of order and were put into their place in time", notes.late_rows, notes.rows_read));
+      notes.warnings.push_back(fmt::format("{} of {} rows were out of order and were put into their place in time",
+                                           notes.late_rows, notes.rows_read));
     }
     if (const std::string unit = trace_->reader().unit_warning(); !unit.empty()) notes.warnings.push_back(unit);
   }
@@ -106,15 +110,20 @@ class ComposedSource final : public WorkloadSource {
     if (item) {
       request.priority = item->row.priority;
       if (!item->row.content.empty()) request.content = std::make_shared<Content>(std::move(item->row.content));
-      if (!item->row.accepted.empty()) request.accepted = std::make_shared<std::vector<int>>(std::move(item->row.accepted));
+      if (!item->row.accepted.empty())
+        request.accepted = std::make_shared<std::vector<int>>(std::move(item->row.accepted));
     }
     return true;
   }
 
   // The model stops by itself after `natural` tokens, unless it is not allowed to yet or any more.
   void set_output(RequestSpec& request, const TraceRow* row) {
-    const std::optional<Tokens> asked = max_tokens_ ? std::optional(max_tokens_()) : row != nullptr ? row->max_tokens : std::nullopt;
-    const std::optional<Tokens> natural = output_ ? std::optional(output_()) : row != nullptr ? row->output : std::nullopt;
+    const std::optional<Tokens> asked = max_tokens_      ? std::optional(max_tokens_())
+                                        : row != nullptr ? row->max_tokens
+                                                         : std::nullopt;
+    const std::optional<Tokens> natural = output_          ? std::optional(output_())
+                                          : row != nullptr ? row->output
+                                                           : std::nullopt;
     Tokens output = std::max(natural.value_or(Tokens{1}), workload_.min_tokens);
     if (asked) output = workload_.ignore_eos ? *asked : std::min(output, *asked);
     request.output = output;
@@ -140,10 +149,12 @@ std::string ComposedSource::describe_generated(const WorkloadConfig& workload) {
   if (workload.min_tokens > Tokens{1}) parts.push_back(fmt::format("min_tokens {}", workload.min_tokens.count()));
   if (workload.ignore_eos) parts.emplace_back("ignore_eos");
   if (workload.shared_prefix) {
-    parts.push_back(fmt::format("{} shared prefixes of {} tokens", workload.shared_prefix->count, workload.shared_prefix->tokens.count()));
+    parts.push_back(fmt::format("{} shared prefixes of {} tokens", workload.shared_prefix->count,
+                                workload.shared_prefix->tokens.count()));
   }
-  parts.push_back(workload.max_concurrency ? fmt::format("closed loop of at most {} requests in flight", *workload.max_concurrency)
-                                           : std::string("open loop"));
+  parts.push_back(workload.max_concurrency
+                      ? fmt::format("closed loop of at most {} requests in flight", *workload.max_concurrency)
+                      : std::string("open loop"));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -157,9 +168,10 @@ WorkloadNotes WorkloadSource::notes() const {
   if (rates.quiet_start) {
     const double hours = rates.quiet_start->seconds() / 3600.0;
     notes.warnings.push_back(fmt::format(
-        "the first {} carry {:.3g} requests/s, what follows {:.3g}: a run that stops early sees only the quiet part (`start` skips it)",
-        hours >= 1.0 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.3g} s", rates.quiet_start->seconds()), rates.quiet_rate,
-        rates.later_rate));
+        "the first {} carry {:.3g} requests/s, what follows {:.3g}: a run that stops early sees only the quiet part "
+        "(`start` skips it)",
+        hours >= 1.0 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.3g} s", rates.quiet_start->seconds()),
+        rates.quiet_rate, rates.later_rate));
   }
   return notes;
 }

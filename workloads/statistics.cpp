@@ -98,15 +98,18 @@ void WorkloadStatistics::enter_window(Time arrival) {
   window_end_ = Time{window_ * (index + 1)};
 }
 
-// Cuts the run in two where a Poisson process with one change of rate fits best, and reports the first part if it is ten times quieter.
+// Cuts the run in two where a Poisson process with one change of rate fits best, and reports the first part if it is
+// ten times quieter.
 void WorkloadStatistics::find_quiet_start(const std::vector<std::int64_t>& counts, Rates& rates) {
   const double seconds = rates.window.seconds();
   const auto total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}));
-  constexpr double enough = 30.0;  // requests that the later rate would have put there: below that, chance empties a window
+  constexpr double enough =
+      30.0;  // requests that the later rate would have put there: below that, chance empties a window
   double before = 0.0, best = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 1; i < counts.size(); ++i) {
     before += static_cast<double>(counts[i - 1]);
-    const double time_before = static_cast<double>(i) * seconds, time_after = static_cast<double>(counts.size() - i) * seconds;
+    const double time_before = static_cast<double>(i) * seconds,
+                 time_after = static_cast<double>(counts.size() - i) * seconds;
     const double quiet = before / time_before, later = (total - before) / time_after;
     const auto log_likelihood = [](double count, double rate) { return count > 0.0 ? count * std::log(rate) : 0.0; };
     const double fit = log_likelihood(before, quiet) + log_likelihood(total - before, later);
@@ -124,7 +127,8 @@ WorkloadStatistics::Rates WorkloadStatistics::rates() const {
   Rates rates;
   rates.window = window_;
   if (windows_.empty()) return rates;
-  // At most 64 windows, so that each is long enough to mean something; the last, cut off by the end, is left out if there are others.
+  // At most 64 windows, so that each is long enough to mean something; the last, cut off by the end, is left out if
+  // there are others.
   const std::size_t group = (windows_.size() + 63) / 64;
   rates.window = window_ * static_cast<std::int64_t>(group);
   std::vector<std::int64_t> counts;

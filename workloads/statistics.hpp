@@ -14,7 +14,8 @@ namespace ridgeline {
 class CountHistogram {
  public:
   void add(std::int64_t value);
-  /// Value at rank (n - 1) * fraction of the sorted sample, linear between neighbours, up to the bucket's width; 0 when empty.
+  /// Value at rank (n - 1) * fraction of the sorted sample, linear between neighbours, up to the bucket's width; 0 when
+  /// empty.
   [[nodiscard]] double quantile(double fraction) const;
 
  private:

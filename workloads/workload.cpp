@@ -68,7 +68,8 @@ void check_whole(MapReader& map, const WorkloadConfig& workload) {
     map.mistake("arrival", "is missing: how requests arrive (`request_rate`, `arrival`, `max_concurrency` or `trace`)");
   }
   if (workload.trace && !workload.preset.empty()) map.mistake("preset", "stands beside `trace`: give one or the other");
-  if (workload.shared_prefix && workload.trace) map.mistake("shared_prefix", "is for generated prompts; a trace has its own");
+  if (workload.shared_prefix && workload.trace)
+    map.mistake("shared_prefix", "is for generated prompts; a trace has its own");
   if (workload.max_tokens && workload.max_tokens->distribution == LengthConfig::Distribution::fixed &&
       workload.max_tokens->tokens < workload.min_tokens) {
     map.mistake("min_tokens", "is above `max_tokens`");
@@ -78,15 +79,17 @@ void check_whole(MapReader& map, const WorkloadConfig& workload) {
   if (!workload.output_tokens && !(workload.ignore_eos && workload.max_tokens)) {
     map.mistake("output_tokens", "is missing (or `preset` or `trace`)");
   }
-  const bool steps_end = workload.arrival && workload.arrival->process == ArrivalConfig::Process::steps && !workload.arrival->repeat;
+  const bool steps_end =
+      workload.arrival && workload.arrival->process == ArrivalConfig::Process::steps && !workload.arrival->repeat;
   const bool at_once = workload.arrival && workload.arrival->process == ArrivalConfig::Process::all_at_once;
   if (!workload.num_prompts && (!workload.duration || at_once) && !steps_end) {
-    map.mistake("num_prompts", at_once ? "is missing: how many requests there are" : "is missing: the workload has no end (`num_prompts` or `duration`)");
+    map.mistake("num_prompts", at_once ? "is missing: how many requests there are"
+                                       : "is missing: the workload has no end (`num_prompts` or `duration`)");
   }
 }
 
-// Opens the trace and reads its first row, so that a wrong file is reported with everything else. A bad row farther down is found when
-// it is reached.
+// Opens the trace and reads its first row, so that a wrong file is reported with everything else. A bad row farther
+// down is found when it is reached.
 void check_trace(MapReader& map, const WorkloadConfig& workload) {
   if (!workload.trace || workload.trace->file.empty()) return;
   try {
@@ -134,7 +137,8 @@ Config to_config(const WorkloadConfig& workload) {
   line("min_tokens", workload.min_tokens.count());
   line("ignore_eos", workload.ignore_eos);
   if (workload.shared_prefix) {
-    line("shared_prefix", fmt::format("{{tokens: {}, count: {}}}", workload.shared_prefix->tokens.count(), workload.shared_prefix->count));
+    line("shared_prefix", fmt::format("{{tokens: {}, count: {}}}", workload.shared_prefix->tokens.count(),
+                                      workload.shared_prefix->count));
   }
   if (workload.trace) line("trace", to_yaml(*workload.trace));
   return Config::parse(text, "resolved workload");

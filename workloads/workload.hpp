@@ -1,7 +1,7 @@
 // Who asks, when, for how much: a scenario's `workload:` map, typed, and the stream of requests it stands for.
 //
-// Either generated (arrival process + lengths, perhaps from a preset) or a trace file. Keys are vLLM's serving benchmark's
-// where it has one; workloads/README.md lists them.
+// Either generated (arrival process + lengths, perhaps from a preset) or a trace file. Keys are vLLM's serving
+// benchmark's where it has one; workloads/README.md lists them.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct WorkloadConfig {
   std::optional<TraceConfig> trace;
 };
 
-/// Reads a `workload:` map. Mistakes, unreadable files included, go to `errors` with their place. Relative file names are
-/// looked up beside the file that names them, then in the working directory.
+/// Reads a `workload:` map. Mistakes, unreadable files included, go to `errors` with their place. Relative file names
+/// are looked up beside the file that names them, then in the working directory.
 WorkloadConfig read_workload(const Config& node, Diagnostics& errors);
 
 /// The resolved workload as a map that `read_workload` reads back to the same value.
@@ -80,8 +80,8 @@ class WorkloadSource : public RequestSource {
   WorkloadStatistics statistics_;
 };
 
-/// The stream of requests: a pure function of (workload, seed), whatever the fleet. Constant memory; a trace is read as the
-/// simulation goes. Throws ConfigError when a trace cannot be opened or a row cannot be read (file and line named).
+/// The stream of requests: a pure function of (workload, seed), whatever the fleet. Constant memory; a trace is read as
+/// the simulation goes. Throws ConfigError when a trace cannot be opened or a row cannot be read (file and line named).
 std::unique_ptr<WorkloadSource> make_source(const WorkloadConfig& workload, std::uint64_t seed);
 
 /// One line for people: "azure-2023 CSV `x.csv`, own times from the first row" or "gamma arrivals, ...".

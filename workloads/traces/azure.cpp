@@ -1,8 +1,9 @@
 // Azure's LLM inference traces (github.com/Azure/AzurePublicDataset, CC-BY-4.0).
 //
-// 2023 (Splitwise, ISCA'24): `TIMESTAMP,ContextTokens,GeneratedTokens`, CRLF, no newline at the end; `2023-11-16 18:15:46.6805900`.
-// 2024 (DynamoLLM, HPCA'25): the same columns; `2024-05-10 00:00:00.009930+00:00`, the fraction missing on whole seconds.
-// LMM 2025 (ModServe): `NumImages` added; `2024-10-15T12:00:00.269Z`. ContextTokens is taken as it stands, images are not priced.
+// 2023 (Splitwise, ISCA'24): `TIMESTAMP,ContextTokens,GeneratedTokens`, CRLF, no newline at the end; `2023-11-16
+// 18:15:46.6805900`. 2024 (DynamoLLM, HPCA'25): the same columns; `2024-05-10 00:00:00.009930+00:00`, the fraction
+// missing on whole seconds. LMM 2025 (ModServe): `NumImages` added; `2024-10-15T12:00:00.269Z`. ContextTokens is taken
+// as it stands, images are not priced.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {

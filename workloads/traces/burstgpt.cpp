@@ -1,6 +1,6 @@
-// BurstGPT (github.com/HPMLL/BurstGPT, KDD'25, CC-BY-4.0). Releases 1 and 2: `Timestamp,Model,Request tokens,Response tokens,
-// Total tokens,Log Type`; release 3 inserts `Session ID,Elapsed time`, so columns go by name. Timestamp counts seconds from
-// midnight of day 1. Failed requests have 0 response tokens (often 0 of all).
+// BurstGPT (github.com/HPMLL/BurstGPT, KDD'25, CC-BY-4.0). Releases 1 and 2: `Timestamp,Model,Request tokens,Response
+// tokens, Total tokens,Log Type`; release 3 inserts `Session ID,Elapsed time`, so columns go by name. Timestamp counts
+// seconds from midnight of day 1. Failed requests have 0 response tokens (often 0 of all).
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {

@@ -1,4 +1,5 @@
-// What a trace format is: a row of data about its columns, and how to recognise it. One file per format, one row in builtin.cpp.
+// What a trace format is: a row of data about its columns, and how to recognise it. One file per format, one row in
+// builtin.cpp.
 #pragma once
 
 #include <optional>
@@ -48,8 +49,8 @@ struct TraceFormat {
   bool jsonl = false;
   std::vector<TraceField> fields;  ///< aliases allowed; of two present for one role the earlier wins
   TimeUnit unit = TimeUnit::seconds;  ///< of numeric times, unless the column's name ends in _s, _ms, _us or _ns
-  TraceConfig::Origin origin = TraceConfig::Origin::automatic;   ///< automatic: dates from the first row, numbers from 0
-  Tokens block_size{0};                                          ///< tokens per hash id; 0 = the format has none of its own
+  TraceConfig::Origin origin = TraceConfig::Origin::automatic;  ///< automatic: dates from the first row, numbers from 0
+  Tokens block_size{0};  ///< tokens per hash id; 0 = the format has none of its own
   bool (*matches)(const TraceHead& head) = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Any table of requests: well-known column names, or those given under `columns:`. Times are numbers (seconds unless the name or
-// `time_unit` says otherwise) or dates.
+// Any table of requests: well-known column names, or those given under `columns:`. Times are numbers (seconds unless
+// the name or `time_unit` says otherwise) or dates.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {

@@ -110,7 +110,8 @@ std::optional<Instant> parse_decimal_time(std::string_view text, TimeUnit unit) 
 
 std::optional<Instant> parse_date_time(std::string_view text) {
   // YYYY-MM-DD HH:MM:SS is 19 characters.
-  if (text.size() < 19 || text[4] != '-' || text[7] != '-' || (text[10] != ' ' && text[10] != 'T') || text[13] != ':' || text[16] != ':') {
+  if (text.size() < 19 || text[4] != '-' || text[7] != '-' || (text[10] != ' ' && text[10] != 'T') || text[13] != ':' ||
+      text[16] != ':') {
     return std::nullopt;
   }
   const auto year = fixed_digits(text, 0, 4), month = fixed_digits(text, 5, 2), day = fixed_digits(text, 8, 2);

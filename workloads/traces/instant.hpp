@@ -11,7 +11,8 @@
 
 namespace ridgeline {
 
-/// Picoseconds since the trace's own zero, or since 1970 for calendar dates: wider than a Duration (2023 is 53 years away).
+/// Picoseconds since the trace's own zero, or since 1970 for calendar dates: wider than a Duration (2023 is 53 years
+/// away).
 class Instant {
  public:
   __extension__ using Count = __int128;
@@ -29,12 +30,13 @@ class Instant {
   Count picoseconds_ = 0;
 };
 
-/// `12`, `3.429`, `1e-06`, in `unit`; digits below a picosecond round to nearest. nullopt when it is not such a number or is
-/// beyond 10^13 seconds.
+/// `12`, `3.429`, `1e-06`, in `unit`; digits below a picosecond round to nearest. nullopt when it is not such a number
+/// or is beyond 10^13 seconds.
 std::optional<Instant> parse_decimal_time(std::string_view text, TimeUnit unit);
 
-/// `2023-11-16 18:15:46.6805900`, `2024-05-12 00:00:00+00:00`, `2024-10-15T12:00:00.269Z`: a blank or T between, any number of
-/// fractional digits or none, and no zone (taken as UTC), Z, or an offset. nullopt when it is not such a date.
+/// `2023-11-16 18:15:46.6805900`, `2024-05-12 00:00:00+00:00`, `2024-10-15T12:00:00.269Z`: a blank or T between, any
+/// number of fractional digits or none, and no zone (taken as UTC), Z, or an offset. nullopt when it is not such a
+/// date.
 std::optional<Instant> parse_date_time(std::string_view text);
 
 }  // namespace ridgeline

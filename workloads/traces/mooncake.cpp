@@ -1,7 +1,7 @@
-// Mooncake (github.com/kvcache-ai/Mooncake, FAST'25): one object per line, `timestamp` in ms from the start, `input_length`,
-// `output_length`, `hash_ids`: one id per 512 tokens of the prompt, the last block partly filled; equal leading ids = shared prefix.
-// AIPerf and Dynamo extend it: other names of the same fields, 64-bit ids, float times, and rows that wait for the previous turn
-// of their session (`delay`), which an open-loop replay can't honour.
+// Mooncake (github.com/kvcache-ai/Mooncake, FAST'25): one object per line, `timestamp` in ms from the start,
+// `input_length`, `output_length`, `hash_ids`: one id per 512 tokens of the prompt, the last block partly filled; equal
+// leading ids = shared prefix. AIPerf and Dynamo extend it: other names of the same fields, 64-bit ids, float times,
+// and rows that wait for the previous turn of their session (`delay`), which an open-loop replay can't honour.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {
@@ -26,7 +26,8 @@ TraceFormat mooncake_format() {
   format.origin = TraceConfig::Origin::zero;
   format.block_size = Tokens{512};
   format.matches = [](const TraceHead& head) {
-    return head.jsonl && (head.has("input_length") || head.has("hash_ids") || (head.has("created_time") && head.has("input_tokens")));
+    return head.jsonl &&
+           (head.has("input_length") || head.has("hash_ids") || (head.has("created_time") && head.has("input_tokens")));
   };
   return format;
 }

@@ -1,5 +1,6 @@
-// Qwen-Bailian (github.com/alibaba-edu/qwen-bailian-usagetraces-anon): Mooncake's fields with `chat_id`, `parent_chat_id`, `turn`,
-// `type`; `timestamp` in seconds, `hash_ids` per 16 tokens. Turns are replayed at their own times.
+// Qwen-Bailian (github.com/alibaba-edu/qwen-bailian-usagetraces-anon): Mooncake's fields with `chat_id`,
+// `parent_chat_id`, `turn`, `type`; `timestamp` in seconds, `hash_ids` per 16 tokens. Turns are replayed at their own
+// times.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {

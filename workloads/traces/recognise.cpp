@@ -34,9 +34,12 @@ void read_csv_head(LineReader& lines, std::string_view line, TraceHead& head) {
   if (names == nullptr) lines.fail("a quote is out of place in the header");
   head.names.assign(names->begin(), names->end());
   if (std::any_of(names->begin(), names->end(), is_number)) {
-    const bool servegen = head.names.size() == 6 && (head.names[3] == "Gamma" || head.names[3] == "Weibull" || head.names[3].empty());
-    lines.fail(servegen ? "looks like a ServeGen client file (rates per window, not requests), which can't be replayed as a trace"
-                        : "the first line holds numbers, expected a header with the names of the columns");
+    const bool servegen =
+        head.names.size() == 6 && (head.names[3] == "Gamma" || head.names[3] == "Weibull" || head.names[3].empty());
+    lines.fail(
+        servegen
+            ? "looks like a ServeGen client file (rates per window, not requests), which can't be replayed as a trace"
+            : "the first line holds numbers, expected a header with the names of the columns");
   }
   if (lines.next(line)) {
     const auto* values = csv.split(line);
@@ -69,20 +72,24 @@ TraceHead read_head(const std::string& file) {
 
 TraceFormat choose_format(const TraceConfig& config, const TraceHead& head) {
   const auto& formats = trace_formats();
-  const auto chosen = config.format == "auto"
-                          ? std::find_if(formats.begin(), formats.end(), [&](const TraceFormat& row) { return row.matches(head); })
-                          : std::find_if(formats.begin(), formats.end(), [&](const TraceFormat& row) {
-                              return row.name == config.format || (row.jsonl == head.jsonl && row.name == config.format + "-jsonl");
-                            });
+  const auto chosen =
+      config.format == "auto"
+          ? std::find_if(formats.begin(), formats.end(), [&](const TraceFormat& row) { return row.matches(head); })
+          : std::find_if(formats.begin(), formats.end(), [&](const TraceFormat& row) {
+              return row.name == config.format || (row.jsonl == head.jsonl && row.name == config.format + "-jsonl");
+            });
   if (chosen == formats.end()) throw InternalError("no trace format `" + config.format + "`");
   TraceFormat format = *chosen;
   // `vllm` and `generic` exist as CSV and as JSON lines: the file decides.
   for (const TraceFormat& row : formats) {
-    if (row.jsonl == head.jsonl && (row.name == format.name + "-jsonl" || row.name + "-jsonl" == format.name)) format = row;
+    if (row.jsonl == head.jsonl && (row.name == format.name + "-jsonl" || row.name + "-jsonl" == format.name))
+      format = row;
   }
   if (format.jsonl != head.jsonl) {
-    throw ConfigError(Diagnostic{{config.file, 1, 0}, {}, fmt::format("is {}, but the format {} is {}", head.jsonl ? "JSON lines" : "CSV",
-                                                                      format.name, format.jsonl ? "JSON lines" : "CSV")});
+    throw ConfigError(Diagnostic{{config.file, 1, 0},
+                                 {},
+                                 fmt::format("is {}, but the format {} is {}", head.jsonl ? "JSON lines" : "CSV",
+                                             format.name, format.jsonl ? "JSON lines" : "CSV")});
   }
   rename(format, Role::time, config.arrival_column);
   rename(format, Role::input, config.input_column);

@@ -1,8 +1,8 @@
 // Our own request lists, CSV: `arrival_s,input_tokens,output_tokens[,priority][,max_tokens][,prefix][,accepted]`.
 //
-// `max_tokens` is what the scheduler is told (default: output_tokens). `prefix` = `X:12 Y:8`: the prompt starts with 12 tokens of
-// content X, then 8 of Y, the rest is unique; `out3` names the outputs of request 3. `accepted` = `3 0 1`: accepted drafts per
-// verify step, cyclic.
+// `max_tokens` is what the scheduler is told (default: output_tokens). `prefix` = `X:12 Y:8`: the prompt starts with 12
+// tokens of content X, then 8 of Y, the rest is unique; `out3` names the outputs of request 3. `accepted` = `3 0 1`:
+// accepted drafts per verify step, cyclic.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {

@@ -1,5 +1,6 @@
-// splitwise-sim (github.com/Mutinifni/splitwise-sim): `request_id,request_type,application_id,arrival_timestamp,batch_size,
-// prompt_size,token_size`, times in seconds, request_type 2 = LLM.
+// splitwise-sim (github.com/Mutinifni/splitwise-sim):
+// `request_id,request_type,application_id,arrival_timestamp,batch_size, prompt_size,token_size`, times in seconds,
+// request_type 2 = LLM.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {

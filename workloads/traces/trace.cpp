@@ -61,7 +61,8 @@ TraceConfig read_trace(const Config& node, Diagnostics& errors) {
   }
   config.format = trace.choice("format", "auto", format_names());
   read_columns(trace, config, errors);
-  if (trace.has("time_unit")) config.time_unit = chosen<TimeUnit>(trace.choice("time_unit", "s", unit_names), unit_names);
+  if (trace.has("time_unit"))
+    config.time_unit = chosen<TimeUnit>(trace.choice("time_unit", "s", unit_names), unit_names);
   config.time_origin = chosen<TraceConfig::Origin>(trace.choice("time_origin", "auto", origin_names), origin_names);
   config.rate_scale = trace.get<double>("rate_scale", 1.0, {1e-9, 1e9});
   config.start = trace.maybe<Duration>("start", non_negative);

@@ -25,7 +25,7 @@ struct TraceConfig {
   std::optional<TimeUnit> time_unit;       ///< of numeric times; null: the format's, or the column name's suffix
   Origin time_origin = Origin::automatic;  ///< what arrives at time zero: the first row (clocks) or the number 0
   double rate_scale = 1.0;                 ///< 2 = everything arrives twice as fast
-  std::optional<Duration> start;           ///< rows before this time (trace time, from the origin) are left out; it becomes 0
+  std::optional<Duration> start;  ///< rows before this time (trace time, from the origin) are left out; it becomes 0
   std::optional<Duration> end;             ///< rows at or after are left out
   ZeroTokens zero_tokens = ZeroTokens::drop;  ///< rows with no input or no output (failed requests in BurstGPT)
   std::optional<Tokens> trace_block_size;  ///< tokens per hash id; null: the format's

@@ -85,7 +85,8 @@ void TraceReader::bind_columns(const TraceHead& head, TraceNeeds needs) {
     if (found == head.names.end()) continue;
     const bool judged = field.role == Role::expected || field.role == Role::refused;
     if (!judged && std::find(bound.begin(), bound.end(), field.role) != bound.end()) continue;
-    if (std::count(head.names.begin(), head.names.end(), field.name) > 1) fail(1, "has two columns `" + field.name + "`");
+    if (std::count(head.names.begin(), head.names.end(), field.name) > 1)
+      fail(1, "has two columns `" + field.name + "`");
     if (field.role == Role::hash_ids && !config_.use_hash_ids) continue;
     bound.push_back(field.role);
     columns_[static_cast<std::size_t>(found - head.names.begin())] = &field;
@@ -101,7 +102,8 @@ void TraceReader::bind_columns(const TraceHead& head, TraceNeeds needs) {
     for (const TraceField& field : format_.fields) {
       if (field.role == role) expected.push_back(field.name);
     }
-    fail(1, fmt::format("has no column for {} (the format {} calls it `{}`); its columns are: {}; name one under `columns:` or give {}",
+    fail(1, fmt::format("has no column for {} (the format {} calls it `{}`); its columns are: {}; name one under "
+                        "`columns:` or give {}",
                         what, format_.name, fmt::join(expected, "`, `"), fmt::join(head.names, ", "), instead));
   };
   require(needs.times, Role::time, "the arrival time", "`arrival`");
@@ -142,7 +144,8 @@ void TraceReader::read_csv(std::string_view line, TraceRow& row) {
 }
 
 const TraceField* TraceReader::field_named(std::string_view name) const {
-  const auto found = std::find_if(format_.fields.begin(), format_.fields.end(), [&](const TraceField& field) { return field.name == name; });
+  const auto found = std::find_if(format_.fields.begin(), format_.fields.end(),
+                                  [&](const TraceField& field) { return field.name == name; });
   return found == format_.fields.end() ? nullptr : &*found;
 }
 
@@ -156,11 +159,13 @@ void TraceReader::read_json(std::string_view line, TraceRow& row) {
     if (field->role == Role::refused) fail("`" + field->name + "`: " + field->reason);
     if (field->role == Role::hash_ids) {
       if (!config_.use_hash_ids) continue;
-      if (value.kind != JsonField::Kind::numbers) fail("`" + field->name + "`: expected a list of whole numbers of at most 64 bits");
+      if (value.kind != JsonField::Kind::numbers)
+        fail("`" + field->name + "`: expected a list of whole numbers of at most 64 bits");
       ids_ = value.numbers;
       continue;
     }
-    if (value.kind != JsonField::Kind::number && value.kind != JsonField::Kind::text) fail("`" + field->name + "`: expected a number");
+    if (value.kind != JsonField::Kind::number && value.kind != JsonField::Kind::text)
+      fail("`" + field->name + "`: expected a number");
     decode(*field, value.text, value.kind == JsonField::Kind::text, row);
   }
 }
@@ -200,11 +205,13 @@ void TraceReader::decode(const TraceField& field, std::string_view text, bool qu
       break;
     case Role::hash_ids:
       each_piece(text, '|', [&](std::string_view piece) {
-        if (!parse_whole(piece, ids_.emplace_back())) fail(fmt::format("`{}`: expected ids like 11|22, got {}", field.name, shown(text)));
+        if (!parse_whole(piece, ids_.emplace_back()))
+          fail(fmt::format("`{}`: expected ids like 11|22, got {}", field.name, shown(text)));
       });
       break;
     case Role::expected:
-      if (text != field.expected) fail(fmt::format("`{}` is {}, expected {}: {}", field.name, shown(text), field.expected, field.reason));
+      if (text != field.expected)
+        fail(fmt::format("`{}` is {}, expected {}: {}", field.name, shown(text), field.expected, field.reason));
       break;
     case Role::refused:
       if (!text.empty()) fail("`" + field.name + "`: " + field.reason);
@@ -240,9 +247,11 @@ Tokens TraceReader::decode_tokens(const TraceField& field, std::string_view text
   std::int64_t tokens = 0;
   // Tables that went through pandas write whole numbers as 374.0.
   const std::size_t point = text.find('.');
-  const bool whole = point != std::string_view::npos && point + 1 < text.size() && text.find_first_not_of('0', point + 1) == std::string_view::npos;
+  const bool whole = point != std::string_view::npos && point + 1 < text.size() &&
+                     text.find_first_not_of('0', point + 1) == std::string_view::npos;
   if (!parse_whole(whole ? text.substr(0, point) : text, tokens) || tokens < 0 || tokens > longest_length.count()) {
-    fail(fmt::format("`{}`: expected a whole number of tokens from 0 to {}, got {}", field.name, longest_length.count(), shown(text)));
+    fail(fmt::format("`{}`: expected a whole number of tokens from 0 to {}, got {}", field.name, longest_length.count(),
+                     shown(text)));
   }
   return Tokens{tokens};
 }
@@ -257,7 +266,8 @@ void TraceReader::decode_prefix(std::string_view text, TraceRow& row) const {
     const std::string_view name = piece.substr(0, colon);
     std::int64_t quoted = 0;
     const bool is_output = name.starts_with("out") && parse_whole(name.substr(3), quoted) && quoted >= 0;
-    append(row.content, is_output ? output_stream(quoted) : combine64(hash64("prefix"), hash64(name)), Tokens{0}, Tokens{length});
+    append(row.content, is_output ? output_stream(quoted) : combine64(hash64("prefix"), hash64(name)), Tokens{0},
+           Tokens{length});
   });
 }
 
@@ -267,9 +277,11 @@ void TraceReader::add_blocks(const std::vector<std::uint64_t>& ids, TraceRow& ro
   if (block == 0) fail("`hash_ids` without a block size: set `trace_block_size` (tokens per id)");
   const auto needed = static_cast<std::size_t>(ceil_divide(row.input->count(), block));
   if (ids.size() != needed) {
-    fail(fmt::format("{} hash ids for {} tokens, but blocks of {} tokens need {}; set `trace_block_size` if an id stands for another "
-                     "number of tokens, or `use_hash_ids: false`",
-                     ids.size(), row.input->count(), block, needed));
+    fail(
+        fmt::format("{} hash ids for {} tokens, but blocks of {} tokens need {}; set `trace_block_size` if an id "
+                    "stands for another "
+                    "number of tokens, or `use_hash_ids: false`",
+                    ids.size(), row.input->count(), block, needed));
   }
   constexpr int low_bits = 32;  // (2^32 - 1) * block fits 63 bits for blocks up to 2^31
   Tokens left = *row.input;
@@ -284,7 +296,8 @@ void TraceReader::add_blocks(const std::vector<std::uint64_t>& ids, TraceRow& ro
 void TraceReader::check(TraceRow& row) const {
   const auto require = [&](bool needed, bool there, Role role, const std::string& what) {
     if (!needed || there) return;
-    const auto field = std::find_if(format_.fields.begin(), format_.fields.end(), [&](const TraceField& f) { return f.role == role; });
+    const auto field =
+        std::find_if(format_.fields.begin(), format_.fields.end(), [&](const TraceField& f) { return f.role == role; });
     fail(fmt::format("has no {} (`{}`)", what, field->name));
   };
   require(needs_.times, row.time.has_value(), Role::time, "arrival time");
@@ -298,12 +311,14 @@ void TraceReader::check(TraceRow& row) const {
     clip(row.content, *row.input);
   }
   if (row.max_tokens && row.output && *row.max_tokens < *row.output) {
-    fail(fmt::format("`max_tokens` is {}, below the {} tokens generated", row.max_tokens->count(), row.output->count()));
+    fail(
+        fmt::format("`max_tokens` is {}, below the {} tokens generated", row.max_tokens->count(), row.output->count()));
   }
 }
 
 bool TraceReader::starts_at_first_row() const {
-  if (config_.time_origin != TraceConfig::Origin::automatic) return config_.time_origin == TraceConfig::Origin::first_row;
+  if (config_.time_origin != TraceConfig::Origin::automatic)
+    return config_.time_origin == TraceConfig::Origin::first_row;
   if (format_.origin != TraceConfig::Origin::automatic) return format_.origin == TraceConfig::Origin::first_row;
   // A number beyond 10^8 seconds is a clock counting from 1970 (or farther than a run can last anyway).
   constexpr Instant clock_like{Instant::Count{100'000'000} * 1'000'000'000'000};
@@ -320,16 +335,19 @@ std::string TraceReader::describe() const {
     text += fmt::format(", times in {}", name_of(unit_));
   }
   if (needs_.times) text += starts_at_first_row() ? " from the first row" : " from zero";
-  if (block_size_ > Tokens{0} && config_.use_hash_ids) text += fmt::format(", blocks of {} tokens", block_size_.count());
+  if (block_size_ > Tokens{0} && config_.use_hash_ids)
+    text += fmt::format(", blocks of {} tokens", block_size_.count());
   if (!unused_.empty()) text += fmt::format(", not used: {}", fmt::join(unused_, ", "));
   return text;
 }
 
 std::string TraceReader::unit_warning() const {
   if (suspicious_line_ == 0) return {};
-  return fmt::format("{}:{}: a time below 1 with a fraction was taken as milliseconds, the unit of the format {}; if the file has seconds, "
-                     "set `time_unit: s`",
-                     config_.file, suspicious_line_, format_.name);
+  return fmt::format(
+      "{}:{}: a time below 1 with a fraction was taken as milliseconds, the unit of the format {}; if the file has "
+      "seconds, "
+      "set `time_unit: s`",
+      config_.file, suspicious_line_, format_.name);
 }
 
 void TraceReader::fail(std::int64_t line, const std::string& message) const {

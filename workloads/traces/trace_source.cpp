@@ -7,7 +7,8 @@
 
 namespace ridgeline {
 
-TraceStream::TraceStream(const TraceConfig& config, TraceNeeds needs) : config_(config), needs_(needs), reader_(config, needs) {}
+TraceStream::TraceStream(const TraceConfig& config, TraceNeeds needs)
+    : config_(config), needs_(needs), reader_(config, needs) {}
 
 // Reads ahead, so that a late row can still be put where it belongs. Without times the order of the file counts.
 void TraceStream::fill() {
@@ -20,9 +21,11 @@ void TraceStream::fill() {
     }
     ++rows_read_;
     if (needs_.times && last_ && *row.time < *last_) {
-      reader_.fail(row.line, fmt::format("arrives before rows already replayed: it is more than {} rows out of order; sort the file or "
-                                         "raise `reorder_rows`",
-                                         config_.reorder_rows));
+      reader_.fail(
+          row.line,
+          fmt::format("arrives before rows already replayed: it is more than {} rows out of order; sort the file or "
+                      "raise `reorder_rows`",
+                      config_.reorder_rows));
     }
     if (!needs_.times || held_.empty() || *row.time >= *held_.back().time) {
       held_.push_back(std::move(row));
@@ -60,8 +63,10 @@ std::optional<Duration> TraceStream::place_in_time(const TraceRow& row) {
   const std::optional<Duration> since = row.time->since(start);
   const double scaled = since ? std::nearbyint(since->as_double() / config_.rate_scale) : 1e300;
   if (!since || scaled > 9.2e18) {
-    reader_.fail(row.line, "arrives more than 106 days after time zero, longer than a run can last; choose a window with `start` and "
-                           "`end`, or another `time_unit`");
+    reader_.fail(
+        row.line,
+        "arrives more than 106 days after time zero, longer than a run can last; choose a window with `start` and "
+        "`end`, or another `time_unit`");
   }
   return config_.rate_scale == 1.0 ? *since : Duration{static_cast<std::int64_t>(scaled)};
 }
@@ -75,8 +80,9 @@ bool TraceStream::keep(TraceRow& row) {
   switch (config_.zero_tokens) {
     case TraceConfig::ZeroTokens::drop: return false;
     case TraceConfig::ZeroTokens::error:
-      reader_.fail(row.line, fmt::format("has no {} tokens; `zero_tokens: drop` or `keep_as_one` says what to do with such rows",
-                                         no_input ? "input" : "output"));
+      reader_.fail(row.line,
+                   fmt::format("has no {} tokens; `zero_tokens: drop` or `keep_as_one` says what to do with such rows",
+                               no_input ? "input" : "output"));
     case TraceConfig::ZeroTokens::keep_as_one: break;
   }
   if (no_input) row.input = Tokens{1};

@@ -1,6 +1,6 @@
-// Request lists in vLLM's vocabulary (benchmarks/datasets.py SampleRequest: `prompt_len`, `expected_output_len`; serve.py results:
-// `input_lens`, `output_lens`), as CSV or JSON lines. Times in seconds unless the column's name says otherwise; files without
-// times need an arrival process.
+// Request lists in vLLM's vocabulary (benchmarks/datasets.py SampleRequest: `prompt_len`, `expected_output_len`;
+// serve.py results: `input_lens`, `output_lens`), as CSV or JSON lines. Times in seconds unless the column's name says
+// otherwise; files without times need an arrival process.
 #include "workloads/traces/format.hpp"
 
 namespace ridgeline {
@@ -10,7 +10,8 @@ namespace {
 TraceFormat vllm(std::string name, bool jsonl) {
   TraceFormat format;
   format.name = std::move(name);
-  format.description = std::string("requests with prompt_len/output_len and an arrival time, ") + (jsonl ? "JSON lines" : "CSV");
+  format.description =
+      std::string("requests with prompt_len/output_len and an arrival time, ") + (jsonl ? "JSON lines" : "CSV");
   format.jsonl = jsonl;
   format.fields = {{"arrival_time", Role::time},
                    {"arrival", Role::time},
@@ -29,7 +30,8 @@ TraceFormat vllm(std::string name, bool jsonl) {
 }
 
 bool speaks_vllm(const TraceHead& head) {
-  return (head.has("prompt_len") || head.has("input_len")) && (head.has("output_len") || head.has("expected_output_len"));
+  return (head.has("prompt_len") || head.has("input_len")) &&
+         (head.has("output_len") || head.has("expected_output_len"));
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ TEST_CASE("Uniform lengths include both bounds") {
 
 TEST_CASE("Lognormal lengths have the given median and mean, by either pair of parameters") {
   // mean = median * exp(sigma^2 / 2): 1000 * exp(0.5) = 1648.7
-  for (const char* yaml : {"{distribution: lognormal, mu: 6.907755, sigma: 1.0}", "{distribution: lognormal, median: 1000, mean: 1648.7}"}) {
+  for (const char* yaml : {"{distribution: lognormal, mu: 6.907755, sigma: 1.0}",
+                           "{distribution: lognormal, median: 1000, mean: 1648.7}"}) {
     const Sample drawn = sample(yaml);
     CHECK(drawn.median == Approx(1000).epsilon(0.02));
     CHECK(drawn.mean == Approx(1648.7).epsilon(0.02));
@@ -71,13 +72,15 @@ TEST_CASE("Zipf lengths: probability falls with the rank to the power of the exp
     for (int rank = 1; rank <= 998; ++rank) harmonic += std::pow(rank, -exponent);
     CHECK(drawn.least == Tokens{3});
     for (const int rank : {1, 2, 5}) {
-      CHECK(drawn.share[static_cast<std::size_t>(rank + 2)] == Approx(std::pow(rank, -exponent) / harmonic).epsilon(0.05).margin(0.0008));
+      CHECK(drawn.share[static_cast<std::size_t>(rank + 2)] ==
+            Approx(std::pow(rank, -exponent) / harmonic).epsilon(0.05).margin(0.0008));
     }
   }
 }
 
 TEST_CASE("Histograms, inline and from a file") {
-  CHECK(sample("{distribution: histogram, values: [1, 4, 9], weights: [1, 2, 1]}").share[4] == Approx(0.5).epsilon(0.02));
+  CHECK(sample("{distribution: histogram, values: [1, 4, 9], weights: [1, 2, 1]}").share[4] ==
+        Approx(0.5).epsilon(0.02));
   const TemporaryFile file("tokens,weight\n1,1\n4,2\n9,1\n");
   CHECK(sample("{distribution: histogram, file: " + file.path() + "}").share[4] == Approx(0.5).epsilon(0.02));
   const TemporaryFile plain("tokens\n2\n2\n3\n5\n");
@@ -88,7 +91,8 @@ TEST_CASE("Histograms, inline and from a file") {
 
 TEST_CASE("Quantiles: linear between, atoms where two are equal") {
   // A quarter of the mass from 10 to 20, half at 20, a quarter from 20 to 100: mean 0.25*15 + 0.5*20 + 0.25*60 = 28.75.
-  const Sample drawn = sample("{distribution: quantiles, probabilities: [0, 0.25, 0.75, 1], tokens: [10, 20, 20, 100]}");
+  const Sample drawn =
+      sample("{distribution: quantiles, probabilities: [0, 0.25, 0.75, 1], tokens: [10, 20, 20, 100]}");
   CHECK(drawn.mean == Approx(28.75).epsilon(0.01));
   CHECK(drawn.median == 20);
   CHECK(drawn.most <= Tokens{100});
@@ -112,15 +116,18 @@ TEST_CASE("Impossible lengths are refused with their place") {
   CHECK(contains(refused("{distribution: zipf, exponent: 0, min: 1, max: 5}"), "exponent"));
   CHECK(contains(refused("{distribution: histogram, values: [1, 2], weights: [1]}"), "1 weights for 2 values"));
   CHECK(contains(refused("{distribution: histogram, values: [1, 2], weights: [0, 0]}"), "the sum must be above 0"));
-  CHECK(contains(refused("{distribution: quantiles, probabilities: [0, 0.5], tokens: [1, 2]}"), "the first 0 and the last 1"));
+  CHECK(contains(refused("{distribution: quantiles, probabilities: [0, 0.5], tokens: [1, 2]}"),
+                 "the first 0 and the last 1"));
   CHECK(contains(refused("{distribution: quantiles, probabilities: [0, 1], tokens: [3, 2]}"), "must not fall"));
   CHECK(contains(refused("{distribution: fixed, tokens: 5, max: 6}"), "unknown key"));
   CHECK(contains(refused("[1, 2]"), "expected a map"));
 }
 
 TEST_CASE("Lengths survive being written and read again") {
-  for (const char* yaml : {"512", "{distribution: uniform, min: 2, max: 5}", "{distribution: lognormal, median: 1000, mean: 1648.7, max: 4096}",
-                           "{distribution: zipf, exponent: 1.1, min: 1, max: 99}", "{distribution: histogram, values: [1, 2.5], weights: [1, 0.3]}",
+  for (const char* yaml : {"512", "{distribution: uniform, min: 2, max: 5}",
+                           "{distribution: lognormal, median: 1000, mean: 1648.7, max: 4096}",
+                           "{distribution: zipf, exponent: 1.1, min: 1, max: 99}",
+                           "{distribution: histogram, values: [1, 2.5], weights: [1, 0.3]}",
                            "{distribution: quantiles, probabilities: [0, 0.1, 1], tokens: [1, 2, 3]}"}) {
     const std::string once = to_yaml(lengths_from(yaml));
     CHECK(to_yaml(lengths_from(once)) == once);

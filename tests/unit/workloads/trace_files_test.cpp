@@ -24,11 +24,46 @@ TEST_CASE("Azure 2023, Mooncake, BurstGPT and Vidur traces have their published 
     double duration, cv;
     double input[4], output[4];
   } rows[] = {
-      {"azure_llm_2023/AzureLLMInferenceTrace_code.csv", "azure-2023 CSV", 8819, 0, 3435.948, 13.15, {2047.8, 1469, 5188, 7436}, {27.9, 13, 55, 251}},
-      {"azure_llm_2023/AzureLLMInferenceTrace_conv.csv", "azure-2023 CSV", 19366, 0, 3501.722, 1.09, {1154.7, 1020, 2734, 4142}, {211.1, 129, 424, 601}},
-      {"mooncake_fast25/conversation_trace.head7851.jsonl", "mooncake JSON lines", 7851, 0, 2397.0, 2.97, {12428.0, 7284, 27991, 89868}, {347.1, 356, 606, 1168}},
-      {"mooncake_fast25/synthetic_trace.head2597.jsonl", "mooncake JSON lines", 2597, 0, 679.7, 1.01, {13190.7, 5824, 36754, 57634}, {183.9, 135, 436, 776}},
-      {"vidur/splitwise_code.csv", "vidur CSV", 8819, 0, 3435.948, 13.15, {2047.8, 1469, 5188, 7436}, {27.9, 13, 55, 251}},
+      {"azure_llm_2023/AzureLLMInferenceTrace_code.csv",
+       "azure-2023 CSV",
+       8819,
+       0,
+       3435.948,
+       13.15,
+       {2047.8, 1469, 5188, 7436},
+       {27.9, 13, 55, 251}},
+      {"azure_llm_2023/AzureLLMInferenceTrace_conv.csv",
+       "azure-2023 CSV",
+       19366,
+       0,
+       3501.722,
+       1.09,
+       {1154.7, 1020, 2734, 4142},
+       {211.1, 129, 424, 601}},
+      {"mooncake_fast25/conversation_trace.head7851.jsonl",
+       "mooncake JSON lines",
+       7851,
+       0,
+       2397.0,
+       2.97,
+       {12428.0, 7284, 27991, 89868},
+       {347.1, 356, 606, 1168}},
+      {"mooncake_fast25/synthetic_trace.head2597.jsonl",
+       "mooncake JSON lines",
+       2597,
+       0,
+       679.7,
+       1.01,
+       {13190.7, 5824, 36754, 57634},
+       {183.9, 135, 436, 776}},
+      {"vidur/splitwise_code.csv",
+       "vidur CSV",
+       8819,
+       0,
+       3435.948,
+       13.15,
+       {2047.8, 1469, 5188, 7436},
+       {27.9, 13, 55, 251}},
   };
   for (const auto& row : rows) {
     INFO(row.file);
@@ -58,11 +93,13 @@ TEST_CASE("BurstGPT releases 1 and 3") {
   CHECK(first.rows_read == 196);
   CHECK(first.statistics.count == 196 - first.zero_rows);
   CHECK(first.zero_rows > 0);
-  const WorkloadNotes kept = notes_of("trace: {file: " + (folder / "BurstGPT_1.rows1-196.csv").string() + ", zero_tokens: keep_as_one}");
+  const WorkloadNotes kept =
+      notes_of("trace: {file: " + (folder / "BurstGPT_1.rows1-196.csv").string() + ", zero_tokens: keep_as_one}");
   CHECK(kept.statistics.count == 196);
   CHECK(kept.statistics.duration.seconds() == Approx(33'627).margin(0.5));
   CHECK(kept.statistics.input.mean == Approx(593.9).margin(0.2));
-  const WorkloadNotes third = notes_of("trace: {file: " + (folder / "BurstGPT_3.excerpt40.csv").string() + ", zero_tokens: keep_as_one}");
+  const WorkloadNotes third =
+      notes_of("trace: {file: " + (folder / "BurstGPT_3.excerpt40.csv").string() + ", zero_tokens: keep_as_one}");
   CHECK(third.rows_read == 40);
   CHECK(third.statistics.input.mean == Approx(1617.3).margin(0.2));
 }
@@ -70,10 +107,13 @@ TEST_CASE("BurstGPT releases 1 and 3") {
 TEST_CASE("Length-only files with arrivals of their own") {
   REQUIRE_SHARED_OR_SKIP(shared);
   const auto traces = shared / "data" / "traces";
-  const WorkloadNotes arxiv = notes_of_file(traces / "vidur" / "arxiv_summarization_stats_llama2_tokenizer_filtered_v2.head18800.csv", "\nrequest_rate: 2");
+  const WorkloadNotes arxiv = notes_of_file(
+      traces / "vidur" / "arxiv_summarization_stats_llama2_tokenizer_filtered_v2.head18800.csv", "\nrequest_rate: 2");
   CHECK(arxiv.statistics.count == 18'800);
   CHECK(arxiv.statistics.input.mean == Approx(2580.2).margin(0.06));
-  const WorkloadNotes sharegpt = notes_of_file(traces / "sarathi" / "sharegpt_8k_filtered_stats_llama2_tokenizer.head20500.csv", "\nmax_concurrency: 4\narrival: all_at_once");
+  const WorkloadNotes sharegpt =
+      notes_of_file(traces / "sarathi" / "sharegpt_8k_filtered_stats_llama2_tokenizer.head20500.csv",
+                    "\nmax_concurrency: 4\narrival: all_at_once");
   CHECK(sharegpt.statistics.count == 20'500);
   CHECK(sharegpt.statistics.output.mean == Approx(434.9).margin(0.06));
 }

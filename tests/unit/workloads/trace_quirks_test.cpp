@@ -15,7 +15,8 @@ constexpr std::int64_t millisecond = 1'000'000'000;
 }  // namespace
 
 TEST_CASE("Azure 2023: CRLF, seven fractional digits, no newline at the end") {
-  const auto requests = replay(azure_header + "\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 18:15:50.9951690,396,109");
+  const auto requests =
+      replay(azure_header + "\r\n2023-11-16 18:15:46.6805900,374,44\r\n2023-11-16 18:15:50.9951690,396,109");
   REQUIRE(requests.size() == 2);
   CHECK(ps(requests[0]) == 0);
   CHECK(ps(requests[1]) == 4'314'579'000'000);  // 50.9951690 - 46.6805900 s
@@ -26,7 +27,8 @@ TEST_CASE("Azure 2023: CRLF, seven fractional digits, no newline at the end") {
 }
 
 TEST_CASE("Azure 2024: a zone, and whole seconds without a fraction, across midnight") {
-  const auto requests = replay(azure_header + "\n2024-05-11 23:59:59.990000+00:00,1,1\n2024-05-12 00:00:00+00:00,2,2\n");
+  const auto requests =
+      replay(azure_header + "\n2024-05-11 23:59:59.990000+00:00,1,1\n2024-05-12 00:00:00+00:00,2,2\n");
   REQUIRE(requests.size() == 2);
   CHECK(ps(requests[1]) == 10 * millisecond);
 }
@@ -50,7 +52,8 @@ TEST_CASE("The two Azure years are told apart by their dates") {
 }
 
 TEST_CASE("Byte order mark, empty lines, quoted fields, blanks") {
-  const auto requests = replay("\xEF\xBB\xBF\"arrived_at\",num_prefill_tokens,\"num_decode_tokens\"\n\n0.5, 10 ,\"7\"\n   \n1.5,20,8\n\n");
+  const auto requests = replay(
+      "\xEF\xBB\xBF\"arrived_at\",num_prefill_tokens,\"num_decode_tokens\"\n\n0.5, 10 ,\"7\"\n   \n1.5,20,8\n\n");
   REQUIRE(requests.size() == 2);
   CHECK(ps(requests[0]) == second / 2);
   CHECK(requests[0].output == Tokens{7});
@@ -59,12 +62,15 @@ TEST_CASE("Byte order mark, empty lines, quoted fields, blanks") {
 
 TEST_CASE("Quotes inside quotes, and quotes out of place") {
   CHECK(replay("name,arrival,input_tokens,output_tokens\n\"a \"\"b\"\", c\",1,2,3\n").at(0).input == Tokens{2});
-  CHECK(contains(replay_complaint("name,arrival,input_tokens,output_tokens\n\"open,1,2,3\n"), ":2: a quote is out of place"));
+  CHECK(contains(replay_complaint("name,arrival,input_tokens,output_tokens\n\"open,1,2,3\n"),
+                 ":2: a quote is out of place"));
 }
 
 TEST_CASE("Rows with zero tokens follow an explicit rule and are counted") {
-  const std::string text = "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-                           "5,ChatGPT,472,18,490,Conversation log\n6,GPT-4,0,0,0,API log\n7,GPT-4,30,0,30,API log\n9,GPT-4,30,4,34,API log\n";
+  const std::string text =
+      "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+      "5,ChatGPT,472,18,490,Conversation log\n6,GPT-4,0,0,0,API log\n7,GPT-4,30,0,30,API log\n9,GPT-4,30,4,34,API "
+      "log\n";
   const TemporaryFile file(text);
   SECTION("dropped by default") {
     const auto source = make_source(workload_from("trace: " + file.path()), 1);
@@ -87,8 +93,9 @@ TEST_CASE("Rows with zero tokens follow an explicit rule and are counted") {
 }
 
 TEST_CASE("BurstGPT 3: columns by name, float times, empty session ids") {
-  const auto requests = replay("Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
-                               "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log\n19440161.5,,2,ChatGPT,36,29,65,API log\n");
+  const auto requests = replay(
+      "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+      "19440110.0,1722ac82,43,GPT-4,906,446,1352,Conversation log\n19440161.5,,2,ChatGPT,36,29,65,API log\n");
   REQUIRE(requests.size() == 2);
   CHECK(ps(requests[1]) == 51'500 * millisecond);
   CHECK(requests[1].input == Tokens{36});
@@ -110,9 +117,10 @@ TEST_CASE("Rows out of order are put into their place; too far out is an error w
 }
 
 TEST_CASE("Mooncake: ids of 64 bits, shared prefixes as runs, a partly filled last block") {
-  const auto requests = replay("{\"timestamp\": 0, \"input_length\": 1300, \"output_length\": 5, \"hash_ids\": [7, 8, 18446744073709551615]}\n"
-                               "{\"timestamp\": 27482, \"input_length\": 1024, \"output_length\": 6, \"hash_ids\": [7, 9007199254740993]}\n"
-                               "{\"timestamp\": 27482, \"input_length\": 600, \"output_length\": 6, \"hash_ids\": [7, 9007199254740992]}\n");
+  const auto requests = replay(
+      "{\"timestamp\": 0, \"input_length\": 1300, \"output_length\": 5, \"hash_ids\": [7, 8, 18446744073709551615]}\n"
+      "{\"timestamp\": 27482, \"input_length\": 1024, \"output_length\": 6, \"hash_ids\": [7, 9007199254740993]}\n"
+      "{\"timestamp\": 27482, \"input_length\": 600, \"output_length\": 6, \"hash_ids\": [7, 9007199254740992]}\n");
   REQUIRE(requests.size() == 3);
   CHECK(ps(requests[1]) == 27'482 * millisecond);
   const Content& first = *requests[0].content;
@@ -154,14 +162,17 @@ TEST_CASE("Mooncake: seconds in the place of milliseconds, and ids that do not f
 }
 
 TEST_CASE("Mooncake as AIPerf and Dynamo write it") {
-  const auto requests = replay("{\"timestamp\": 0, \"session_id\": \"s1\", \"input_length\": 1024, \"output_length\": 52, \"hash_ids\": [0, 1]}\n"
-                               "{\"created_time\": 105.5, \"input_tokens\": 700, \"output_tokens\": 30, \"hash_ids\": [4294967296, 5]}\n");
+  const auto requests = replay(
+      "{\"timestamp\": 0, \"session_id\": \"s1\", \"input_length\": 1024, \"output_length\": 52, \"hash_ids\": [0, "
+      "1]}\n"
+      "{\"created_time\": 105.5, \"input_tokens\": 700, \"output_tokens\": 30, \"hash_ids\": [4294967296, 5]}\n");
   REQUIRE(requests.size() == 2);
   CHECK(ps(requests[1]) == 105'500'000'000);
   CHECK(requests[1].input == Tokens{700});
-  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5}\n"
-                                  "{\"session_id\": \"s1\", \"delay\": 2000, \"input_length\": 16, \"output_length\": 2}\n"),
-                 ":2: `delay`: turns that wait"));
+  CHECK(contains(
+      replay_complaint("{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5}\n"
+                       "{\"session_id\": \"s1\", \"delay\": 2000, \"input_length\": 16, \"output_length\": 2}\n"),
+      ":2: `delay`: turns that wait"));
   CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5}\n"
                                   "{\"timestamp\": 105.5, \"text_input\": \"no lengths\", \"output_length\": 4}\n"),
                  ":2: has no number of input tokens"));
@@ -169,35 +180,43 @@ TEST_CASE("Mooncake as AIPerf and Dynamo write it") {
 }
 
 TEST_CASE("Qwen-Bailian: seconds and blocks of 16 tokens") {
-  const auto requests = replay("{\"chat_id\": 0, \"parent_chat_id\": -1, \"timestamp\": 0.0, \"input_length\": 40, \"output_length\": 25, "
-                               "\"type\": \"text\", \"turn\": 1, \"hash_ids\": [0, 1, 2]}\n"
-                               "{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 0.318, \"input_length\": 32, \"output_length\": 7, "
-                               "\"type\": \"search\", \"turn\": 1, \"hash_ids\": [3, 4]}\n");
+  const auto requests = replay(
+      "{\"chat_id\": 0, \"parent_chat_id\": -1, \"timestamp\": 0.0, \"input_length\": 40, \"output_length\": 25, "
+      "\"type\": \"text\", \"turn\": 1, \"hash_ids\": [0, 1, 2]}\n"
+      "{\"chat_id\": 1, \"parent_chat_id\": -1, \"timestamp\": 0.318, \"input_length\": 32, \"output_length\": 7, "
+      "\"type\": \"search\", \"turn\": 1, \"hash_ids\": [3, 4]}\n");
   REQUIRE(requests.size() == 2);
   CHECK(ps(requests[1]) == 318 * millisecond);
   CHECK(requests[0].content->at(0).length == Tokens{40});
 }
 
 TEST_CASE("LLMServingSim: nanoseconds; agent sessions are refused by name") {
-  const std::string row = "{\"input_toks\":10,\"output_toks\":70,\"arrival_time_ns\":46926808,\"input_tok_ids\":[1,2,3]}\n";
+  const std::string row =
+      "{\"input_toks\":10,\"output_toks\":70,\"arrival_time_ns\":46926808,\"input_tok_ids\":[1,2,3]}\n";
   const auto requests = replay(row);
   CHECK(ps(requests.at(0)) == 46'926'808'000);
-  CHECK(contains(replay_complaint(row + "{\"session_id\": 1, \"arrival_time_ns\": 5, \"sub_requests\": [{\"input_toks\": 1}]}\n"),
-                 ":2: `sub_requests`: agent sessions"));
+  CHECK(contains(
+      replay_complaint(row + "{\"session_id\": 1, \"arrival_time_ns\": 5, \"sub_requests\": [{\"input_toks\": 1}]}\n"),
+      ":2: `sub_requests`: agent sessions"));
 }
 
 TEST_CASE("Vidur, Frontier and splitwise-sim") {
-  const auto frontier = replay("arrived_at,num_prefill_tokens,num_decode_tokens,session_id,block_hash_ids\n0.0,32,2,7,11|22\n10.0,32,2,7,11|22\n");
+  const auto frontier = replay(
+      "arrived_at,num_prefill_tokens,num_decode_tokens,session_id,block_hash_ids\n0.0,32,2,7,11|22\n10.0,32,2,7,11|"
+      "22\n");
   REQUIRE(frontier.size() == 2);
   CHECK(frontier[0].content->size() == 2);
   CHECK(frontier[0].content->at(1).stream == frontier[1].content->at(1).stream);
-  const std::string header = "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size\n";
+  const std::string header =
+      "request_id,request_type,application_id,arrival_timestamp,batch_size,prompt_size,token_size\n";
   CHECK(ps(replay(header + "0,2,0,1,1,4096,32\n1,2,0,3,1,2048,8\n").at(1)) == 3 * second);
-  CHECK(contains(replay_complaint(header + "0,2,0,1,1,4096,32\n1,0,0,3,1,2048,8\n"), ":3: `request_type` is `0`, expected 2"));
+  CHECK(contains(replay_complaint(header + "0,2,0,1,1,4096,32\n1,0,0,3,1,2048,8\n"),
+                 ":3: `request_type` is `0`, expected 2"));
 }
 
 TEST_CASE("A trace without times needs an arrival process") {
-  const TemporaryFile file("num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n3772,54,3826,69.8\n2015,156,2171,12.9\n");
+  const TemporaryFile file(
+      "num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n3772,54,3826,69.8\n2015,156,2171,12.9\n");
   const std::string mistake = mistakes_in("trace: " + file.path());
   CHECK(contains(mistake, "has no column for the arrival time"));
   CHECK(contains(mistake, "num_prefill_tokens"));
@@ -223,15 +242,19 @@ TEST_CASE("Any table with named columns") {
   CHECK(ps(requests[1]) == millisecond);
   CHECK(requests[0].input == Tokens{10});
   // Names of units count: `_ms`.
-  CHECK(ps(replay("at_ms,p,g\n3,1,1\n", ", columns: {arrival: at_ms, input_tokens: p, output_tokens: g}").at(0)) == 3 * millisecond);
-  CHECK(contains(replay_complaint(text, ", columns: {arrival: wen, input_tokens: p, output_tokens: g}"), "has no column for the arrival time"));
+  CHECK(ps(replay("at_ms,p,g\n3,1,1\n", ", columns: {arrival: at_ms, input_tokens: p, output_tokens: g}").at(0)) ==
+        3 * millisecond);
+  CHECK(contains(replay_complaint(text, ", columns: {arrival: wen, input_tokens: p, output_tokens: g}"),
+                 "has no column for the arrival time"));
   // Seconds since 1970 count from the first row.
-  CHECK(ps(replay("timestamp,input_tokens,output_tokens\n1700000000.25,1,1\n1700000001.5,1,1\n").at(1)) == 1'250 * millisecond);
+  CHECK(ps(replay("timestamp,input_tokens,output_tokens\n1700000000.25,1,1\n1700000001.5,1,1\n").at(1)) ==
+        1'250 * millisecond);
 }
 
 TEST_CASE("Our own format: exact times, content runs, accepted drafts, end-of-sequence") {
-  const auto requests = replay("arrival_s,input_tokens,output_tokens,priority,max_tokens,prefix,accepted\n"
-                               "0.003429000,82,16,,,E:16 E2:32,\n0.000000000001,4,3,-2,9,B:8,3 0 1\n1.000000000,30,5,,,out1:3 E:4,\n");
+  const auto requests = replay(
+      "arrival_s,input_tokens,output_tokens,priority,max_tokens,prefix,accepted\n"
+      "0.003429000,82,16,,,E:16 E2:32,\n0.000000000001,4,3,-2,9,B:8,3 0 1\n1.000000000,30,5,,,out1:3 E:4,\n");
   REQUIRE(requests.size() == 3);
   CHECK(ps(requests[0]) == 1);
   CHECK(ps(requests[1]) == 3'429'000'000);
@@ -244,8 +267,10 @@ TEST_CASE("Our own format: exact times, content runs, accepted drafts, end-of-se
   CHECK(requests[1].content->at(1).length == Tokens{32});
   CHECK(requests[2].content->at(0).stream == output_stream(1));
   CHECK(requests[2].content->at(1).stream == requests[1].content->at(0).stream);
-  CHECK(contains(replay_complaint("arrival_s,input_tokens,output_tokens,prefix\n0,1,1,E\n"), ":2: `prefix`: expected runs like X:12 Y:8, got `E`"));
-  CHECK(contains(replay_complaint("arrival_s,input_tokens,output_tokens,max_tokens\n0,1,5,4\n"), ":2: `max_tokens` is 4, below the 5"));
+  CHECK(contains(replay_complaint("arrival_s,input_tokens,output_tokens,prefix\n0,1,1,E\n"),
+                 ":2: `prefix`: expected runs like X:12 Y:8, got `E`"));
+  CHECK(contains(replay_complaint("arrival_s,input_tokens,output_tokens,max_tokens\n0,1,5,4\n"),
+                 ":2: `max_tokens` is 4, below the 5"));
 }
 
 TEST_CASE("Window and speed") {
@@ -256,14 +281,17 @@ TEST_CASE("Window and speed") {
   CHECK(ps(requests[0]) == 0);
   CHECK(ps(requests[1]) == 5 * second);
   CHECK(contains(replay_complaint(text, ", start: 10 s, end: 5 s"), "is not after `start`"));
-  CHECK(contains(replay_complaint("arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n99999999,2,1\n"), ":3: arrives more than 106 days"));
+  CHECK(contains(replay_complaint("arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n99999999,2,1\n"),
+                 ":3: arrives more than 106 days"));
 }
 
 TEST_CASE("Unreadable rows are named by file and line") {
   const std::string header = "arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n";
   const TemporaryFile file(header + "1,2\n");
-  CHECK(contains(complaint([&] { requests_of("trace: " + file.path()); }), file.path() + ":3: expected 3 fields as in the header, got 2"));
-  CHECK(contains(replay_complaint(header + "1,2,x\n"), ":3: `num_decode_tokens`: expected a whole number of tokens from 0 to 100000000, got `x`"));
+  CHECK(contains(complaint([&] { requests_of("trace: " + file.path()); }),
+                 file.path() + ":3: expected 3 fields as in the header, got 2"));
+  CHECK(contains(replay_complaint(header + "1,2,x\n"),
+                 ":3: `num_decode_tokens`: expected a whole number of tokens from 0 to 100000000, got `x`"));
   CHECK(contains(replay_complaint(header + "1,-2,1\n"), "got `-2`"));
   CHECK(contains(replay_complaint(header + "1,2.5,1\n"), "got `2.5`"));
   CHECK(contains(replay_complaint(header + "1,10737418240,1\n"), "got `10737418240`"));  // 10 Gi tokens
@@ -273,11 +301,18 @@ TEST_CASE("Unreadable rows are named by file and line") {
   CHECK(contains(replay_complaint(header + "1e999,2,1\n"), "got `1e999`"));
   CHECK(contains(replay_complaint(header + ",2,1\n"), ":3: has no arrival time"));
   CHECK(contains(replay_complaint(header + "-1,2,1\n"), ":3"));
-  CHECK(contains(replay_complaint(azure_header + "\n2023-13-16 18:15:46.6,1,1\n"), ":2: `TIMESTAMP`: expected a number or a date"));
-  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5}\n{\"timestamp\": 1, \"input_len"), ":2: not valid JSON"));
-  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": \"10\", \"output_length\": 5}\n"), ":1: `input_length`: expected a number, got the text"));
-  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": [10], \"output_length\": 5}\n"), ":1: `input_length`: expected a number"));
-  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [1.5, 2]}\n"), ":1: `hash_ids`: expected a list"));
+  CHECK(contains(replay_complaint(azure_header + "\n2023-13-16 18:15:46.6,1,1\n"),
+                 ":2: `TIMESTAMP`: expected a number or a date"));
+  CHECK(contains(replay_complaint(
+                     "{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 5}\n{\"timestamp\": 1, \"input_len"),
+                 ":2: not valid JSON"));
+  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": \"10\", \"output_length\": 5}\n"),
+                 ":1: `input_length`: expected a number, got the text"));
+  CHECK(contains(replay_complaint("{\"timestamp\": 0, \"input_length\": [10], \"output_length\": 5}\n"),
+                 ":1: `input_length`: expected a number"));
+  CHECK(contains(
+      replay_complaint("{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [1.5, 2]}\n"),
+      ":1: `hash_ids`: expected a list"));
 }
 
 TEST_CASE("Files that are no traces") {
@@ -291,7 +326,8 @@ TEST_CASE("Files that are no traces") {
   CHECK(contains(replay_complaint("a,b,c\n1,2,3\n"), "its columns are: a, b, c"));
   CHECK(contains(replay_complaint("arrival,arrival,input_tokens,output_tokens\n1,2,3,4\n"), "two columns `arrival`"));
   CHECK(contains(replay_complaint(std::string("\x1f\x8b\x08", 3)), "gzip"));
-  CHECK(contains(replay_complaint(azure_header + "\n2023-11-16 18:15:46.6,1,1\n", ", format: mooncake"), "is CSV, but the format mooncake is JSON lines"));
+  CHECK(contains(replay_complaint(azure_header + "\n2023-11-16 18:15:46.6,1,1\n", ", format: mooncake"),
+                 "is CSV, but the format mooncake is JSON lines"));
   CHECK(contains(replay_complaint(azure_header + "\n", ", format: azur-2023"), "did you mean `azure-2023`"));
   CHECK(contains(replay_complaint(azure_header + "\n" + std::string(17 << 20, '1')), ":2: a line of more than 16 MiB"));
 }
@@ -305,7 +341,8 @@ TEST_CASE("Times keep every digit") {
   CHECK(parsed("1e-06", TimeUnit::milliseconds) == 1'000);
   CHECK(parsed("0.1", TimeUnit::seconds) == second / 10);
   CHECK(parsed("1.0E+1", TimeUnit::nanoseconds) == 10'000);
-  CHECK(parsed("9000000.000000000001", TimeUnit::seconds) == 9'000'000 * second + 1);  // a double has 53 bits, this needs 63
+  CHECK(parsed("9000000.000000000001", TimeUnit::seconds) ==
+        9'000'000 * second + 1);  // a double has 53 bits, this needs 63
   CHECK(parsed("0.0000000000005", TimeUnit::seconds) == 1);                              // half a picosecond rounds up
   CHECK(parsed("00000000000000000000000000000000000000000001", TimeUnit::seconds) == second);
   CHECK(parsed(".5", TimeUnit::seconds) == second / 2);
@@ -317,7 +354,8 @@ TEST_CASE("Times keep every digit") {
   CHECK(date("2024-02-29 00:00:00") < date("2024-03-01 00:00:00"));
   CHECK(date("2024-05-10 02:00:00+02:00") == date("2024-05-10T00:00:00Z"));
   CHECK(date("2024-05-10 00:00:00-0130") == date("2024-05-10 01:30:00"));
-  for (const char* bad : {"2024-05-10", "2023-02-29 00:00:00", "2024-05-10 24:00:00", "2024-05-10 00:00:00.", "2024-05-10 00:00:00 UTC", "2024-05-10 00:00:00+1"}) {
+  for (const char* bad : {"2024-05-10", "2023-02-29 00:00:00", "2024-05-10 24:00:00", "2024-05-10 00:00:00.",
+                          "2024-05-10 00:00:00 UTC", "2024-05-10 00:00:00+1"}) {
     INFO(bad);
     CHECK_FALSE(date(bad).has_value());
   }

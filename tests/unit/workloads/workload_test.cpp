@@ -20,7 +20,8 @@ TEST_CASE("Presets agree with the published statistics") {
   for (const auto& row : rows) {
     INFO(row.preset);
     const bool has_times = std::string(row.preset) != "sharegpt";
-    const WorkloadNotes notes = notes_of(std::string("num_prompts: 200000\npreset: ") + row.preset + (has_times ? "" : "\nrequest_rate: 2"));
+    const WorkloadNotes notes =
+        notes_of(std::string("num_prompts: 200000\npreset: ") + row.preset + (has_times ? "" : "\nrequest_rate: 2"));
     const auto check = [](const WorkloadStatistics::Lengths& drawn, const double (&published)[4]) {
       CHECK(drawn.mean == Approx(published[0]).epsilon(0.02));
       CHECK(drawn.p50 == Approx(published[1]).epsilon(0.02));
@@ -39,14 +40,17 @@ TEST_CASE("What stands beside a preset replaces it, key by key") {
   CHECK(faster.arrival->process == ArrivalConfig::Process::gamma);
   CHECK(faster.arrival->request_rate == RequestsPerSecond{20});
   CHECK(faster.arrival->burstiness == 0.842);
-  const WorkloadConfig nested = workload_from("{preset: azure-conversation, num_prompts: 10, arrival: {burstiness: 0.5}}");
+  const WorkloadConfig nested =
+      workload_from("{preset: azure-conversation, num_prompts: 10, arrival: {burstiness: 0.5}}");
   CHECK(nested.arrival->request_rate == RequestsPerSecond{5.53});
   CHECK(nested.arrival->burstiness == 0.5);
-  const WorkloadConfig other = workload_from("{preset: azure-conversation, num_prompts: 10, arrival: {process: constant, request_rate: 3}, output_tokens: 5}");
+  const WorkloadConfig other = workload_from(
+      "{preset: azure-conversation, num_prompts: 10, arrival: {process: constant, request_rate: 3}, output_tokens: 5}");
   CHECK(other.arrival->process == ArrivalConfig::Process::constant);
   CHECK(other.output_tokens->tokens == Tokens{5});
   CHECK(other.input_tokens->distribution == LengthConfig::Distribution::quantiles);
-  CHECK(workload_from("{preset: azure-code, num_prompts: 10, request_rate: inf}").arrival->process == ArrivalConfig::Process::all_at_once);
+  CHECK(workload_from("{preset: azure-code, num_prompts: 10, request_rate: inf}").arrival->process ==
+        ArrivalConfig::Process::all_at_once);
   CHECK(contains(mistakes_in("{preset: azure-chat, num_prompts: 10}"), "unknown preset `azure-chat`; did you mean"));
   CHECK(contains(mistakes_in("{preset: sharegpt, num_prompts: 10}"), "arrival: is missing"));
   CHECK(list_presets().size() == 4);
@@ -54,7 +58,9 @@ TEST_CASE("What stands beside a preset replaces it, key by key") {
 }
 
 TEST_CASE("Requested and produced output tokens") {
-  const std::string base = "num_prompts: 2000\nrequest_rate: 4\ninput_tokens: 10\noutput_tokens: {distribution: lognormal, median: 250, mean: 300}\n";
+  const std::string base =
+      "num_prompts: 2000\nrequest_rate: 4\ninput_tokens: 10\noutput_tokens: {distribution: lognormal, median: 250, "
+      "mean: 300}\n";
   SECTION("what the model would say, cut at max_tokens") {
     const WorkloadNotes notes = notes_of(base + "max_tokens: 1024");
     CHECK(notes.statistics.requested_output == Tokens{2000 * 1024});
@@ -76,11 +82,15 @@ TEST_CASE("Requested and produced output tokens") {
     const auto requests = requests_of(base);
     CHECK(requests[7].max_tokens == requests[7].output);
   }
-  SECTION("a closed loop says so") { CHECK(contains(notes_of(base + "max_concurrency: 1").description, "closed loop of at most 1 requests")); }
+  SECTION("a closed loop says so") {
+    CHECK(contains(notes_of(base + "max_concurrency: 1").description, "closed loop of at most 1 requests"));
+  }
 }
 
 TEST_CASE("Shared prefixes come before the drawn prompt") {
-  const auto requests = requests_of("{num_prompts: 400, request_rate: 4, input_tokens: 100, output_tokens: 1, shared_prefix: {tokens: 50, count: 4}}");
+  const auto requests = requests_of(
+      "{num_prompts: 400, request_rate: 4, input_tokens: 100, output_tokens: 1, shared_prefix: {tokens: 50, count: "
+      "4}}");
   std::vector<std::uint64_t> streams;
   for (const RequestSpec& request : requests) {
     CHECK(request.input == Tokens{150});
@@ -118,7 +128,9 @@ TEST_CASE("A trace that starts quietly is reported with its rates") {
   // Ordinary Poisson traffic raises no alarm, however short.
   for (const int n : {20, 200, 5000}) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
-      CHECK(notes_of("{num_prompts: " + std::to_string(n) + ", request_rate: 1, input_tokens: 1, output_tokens: 1}", seed).warnings.empty());
+      CHECK(
+          notes_of("{num_prompts: " + std::to_string(n) + ", request_rate: 1, input_tokens: 1, output_tokens: 1}", seed)
+              .warnings.empty());
     }
   }
 }
@@ -127,10 +139,14 @@ TEST_CASE("The resolved workload reads back to the same workload") {
   const TemporaryFile file("arrived_at,num_prefill_tokens,num_decode_tokens\n0,1,1\n10,2,1\n20,3,1\n30,4,1\n");
   const std::vector<std::string> workloads{
       "{preset: azure-conversation, num_prompts: 10, max_concurrency: 3}",
-      "{num_prompts: 10, duration: 2.5 s, arrival: {process: weibull, request_rate: 3.7, shape: 0.7}, input_tokens: 5, output_tokens: 9, max_tokens: 7, ignore_eos: true}",
-      "{duration: 9 s, arrival: {process: ramp, ramp_up_start_rps: 1, ramp_up_end_rps: 9, ramp_up_time: 5 s}, input_tokens: 5, output_tokens: 9, min_tokens: 2}",
-      "{arrival: {process: steps, rates: [1, 20], durations: [5 s, 1.25 s]}, input_tokens: 5, output_tokens: 9, shared_prefix: {tokens: 5, count: 2}}",
-      "{num_prompts: 4, max_concurrency: 2, input_tokens: 5, output_tokens: {distribution: zipf, exponent: 1.3, min: 1, max: 50}}",
+      "{num_prompts: 10, duration: 2.5 s, arrival: {process: weibull, request_rate: 3.7, shape: 0.7}, input_tokens: 5, "
+      "output_tokens: 9, max_tokens: 7, ignore_eos: true}",
+      "{duration: 9 s, arrival: {process: ramp, ramp_up_start_rps: 1, ramp_up_end_rps: 9, ramp_up_time: 5 s}, "
+      "input_tokens: 5, output_tokens: 9, min_tokens: 2}",
+      "{arrival: {process: steps, rates: [1, 20], durations: [5 s, 1.25 s]}, input_tokens: 5, output_tokens: 9, "
+      "shared_prefix: {tokens: 5, count: 2}}",
+      "{num_prompts: 4, max_concurrency: 2, input_tokens: 5, output_tokens: {distribution: zipf, exponent: 1.3, min: "
+      "1, max: 50}}",
       "{trace: {file: " + file.path() + ", start: 5 s, rate_scale: 1.5, zero_tokens: error, time_unit: ms}}",
       "{trace: " + file.path() + ", request_rate: 3, num_prompts: 3}",
   };
@@ -152,7 +168,8 @@ TEST_CASE("The resolved workload reads back to the same workload") {
 }
 
 TEST_CASE("All mistakes of a workload are reported at once") {
-  const std::string mistakes = mistakes_in("num_prompts: -1\nrequest_rate: fast\ninput_tokens: 10 GB\noutput_tokens: {distribution: unifrom}\nrate: 5\n");
+  const std::string mistakes = mistakes_in(
+      "num_prompts: -1\nrequest_rate: fast\ninput_tokens: 10 GB\noutput_tokens: {distribution: unifrom}\nrate: 5\n");
   for (const char* part : {"test.yaml:1", "test.yaml:2", "test.yaml:3", "test.yaml:4", "test.yaml:5", "unknown key"}) {
     INFO(part);
     CHECK(contains(mistakes, part));
