@@ -50,6 +50,12 @@ void CalibratedDevice::ByFormat<Model>::fill(const GpuSpec& gpu, const Family& s
   };
   const auto slot = [&](DType type) -> std::optional<Entry>& { return entries_[static_cast<std::size_t>(type)]; };
   for (const DType type : {DType::bf16, DType::fp16}) add(slot(type), type, sixteen_bit);
+  // Kernels differ more between GPUs than between ways of scaling: this GPU's own block-scaled one before a relative's.
+  const bool own_block_scaled = fp8_block && fp8_block->provenance == Provenance::fitted;
+  const bool own_per_tensor = fp8 && fp8->provenance == Provenance::fitted;
+  if (own_block_scaled && !own_per_tensor) {
+    for (const DType type : {DType::fp8, DType::int8}) add(slot(type), type, fp8_block, Provenance::family);
+  }
   for (const DType type : {DType::fp8, DType::int8}) add(slot(type), type, fp8);
   add(block_scaled_, DType::fp8, fp8_block);
   add(slot(DType::fp4), DType::fp4, fp4);

@@ -26,6 +26,16 @@ struct Resolving {
   Config engine_node;
   ResolvedPool out;
 
+  /// Runs `action`; its mistakes are warnings where a model is only to be explained.
+  template <class Action>
+  void adopt(const Config& at, Action&& action) {
+    Diagnostics found;
+    adopt_mistakes(found, at, std::forward<Action>(action));
+    for (const Diagnostic& diagnostic : found.list()) {
+      if (fit == FitRule::refuse) errors.add(diagnostic);
+      else warnings.push_back(diagnostic);
+    }
+  }
   void warn(const Config& at, std::string message) { warnings.push_back({at.where(), at.path(), std::move(message)}); }
   [[nodiscard]] Config key(std::string_view name) const { return node.find(name).value_or(node); }
   [[nodiscard]] Config engine_key(std::string_view name) const { return engine_node.find(name).value_or(engine_node); }
@@ -114,7 +124,7 @@ void check_parallelism(Resolving& r) {
                  [&] { require_tensor_parallel(*pool.model, pool.tensor_parallel_size); });
   if (r.errors.size() != before) return;
   if (r.cost.kind != CostKind::constant) {
-    adopt_mistakes(r.errors, r.key("model"), [&] { (void)make_transformer(*pool.model, {.shard = pool.shard(), .kv = pool.kv}); });
+    r.adopt(r.key("model"), [&] { (void)make_transformer(*pool.model, {.shard = pool.shard(), .kv = pool.kv}); });
   }
   if (pool.node && pool.tensor_parallel_size > pool.node->gpus_per_node) {
     const Config& at = r.engine_key("tensor_parallel_size");
@@ -166,15 +176,6 @@ void check_override(Resolving& r, const MemoryBudget& budget, std::int64_t block
   }
 }
 
-void require_room(Resolving& r, const MemoryRequest& request) {
-  try {
-    require_fits(*r.out.pool.model, request, *r.out.pool.memory);
-  } catch (const ConfigError& error) {
-    if (r.fit == FitRule::refuse) throw;
-    for (const Diagnostic& diagnostic : error.diagnostics()) r.warn(r.key("model"), diagnostic.message);
-  }
-}
-
 void count_memory(Resolving& r) {
   Pool& pool = r.out.pool;
   const EngineKeys& keys = r.out.keys;
@@ -200,14 +201,14 @@ void count_memory(Resolving& r) {
                               .shard = pool.shard(),
                               .age = age.value_or(EngineAge::vllm_v1),
                               .enforce_eager = keys.enforce_eager};
-  adopt_mistakes(r.errors, r.key("model"), [&] {
+  r.adopt(r.key("model"), [&] {
     pool.memory = memory_budget(*pool.model, request);
-    if (blocks_given) check_override(r, *pool.memory, *keys.num_gpu_blocks_override);
-    else require_room(r, request);
     engine.num_gpu_blocks = blocks_given ? *keys.num_gpu_blocks_override : pool.memory->num_gpu_blocks;
     const std::vector<std::int64_t> windows = pool.memory->layout.windows();
     if (!(windows.size() == 1 && windows[0] == 0)) engine.kv_groups = windows;
     engine.attention_window = pool.model->sliding_window();
+    if (blocks_given) check_override(r, *pool.memory, *keys.num_gpu_blocks_override);
+    else require_fits(*pool.model, request, *pool.memory);
   });
   if (pool.gpu_memory_utilization > 0.98 && !keys.kv_cache_memory_bytes) {
     r.warn(r.engine_key("gpu_memory_utilization"),
@@ -239,7 +240,7 @@ void resolve_engine_and_memory(Resolving& r) {
   pool.engine.num_gpu_blocks = keys.num_gpu_blocks_override.value_or(0);
   if (pool.gpu) pool.cudagraph_capture_sizes = cudagraph_capture_sizes(keys, pool.engine, *pool.gpu);
   pool.num_gpu_blocks_override = keys.num_gpu_blocks_override;
-  if (pool.model && pool.gpu && r.errors.size() == before) count_memory(r);
+  if (pool.model && pool.gpu && !pool.model->encoder && r.errors.size() == before) count_memory(r);
 }
 
 }  // namespace

@@ -111,6 +111,18 @@ std::vector<BatchPoint> batch_curve(const Pool& pool, std::int64_t context, Pric
   return curve;
 }
 
+void explain_steps(Explanation& explanation, Pricing& pricing) {
+  const ModelSpec& model = *explanation.pool.model;
+  const ExplainedBatch& asked = explanation.asked;
+  if (model.encoder) {
+    explanation.steps.push_back(explain_step("encoding", prefill_batch(asked.prompt), pricing));
+    return;
+  }
+  explanation.steps.push_back(explain_step("prefill", prefill_batch(asked.prompt), pricing));
+  explanation.steps.push_back(explain_step("decode", decode_batch(model, asked.batch, asked.context), pricing));
+  explanation.curve = batch_curve(explanation.pool, asked.context, pricing);
+}
+
 }  // namespace
 
 Explanation explain(const Pool& pool, const ExplainedBatch& asked) {
@@ -118,17 +130,19 @@ Explanation explain(const Pool& pool, const ExplainedBatch& asked) {
   const ModelSpec& model = *pool.model;
   explanation.math = model.formats.at(model.layers.front().format[static_cast<std::size_t>(LinearKind::qkv)]).math;
   explanation.ridge_point = pool.gpu->ridge_point(explanation.math);
-  Pricing pricing = make_pricing(pool);
-  if (model.encoder) {
-    explanation.steps.push_back(explain_step("encoding", prefill_batch(asked.prompt), pricing));
-    return explanation;
+  if (!model.encoder) {
+    explanation.kv_bytes_per_token = kv_bytes_per_token(model, pool.kv);
+    explanation.kv_bytes_per_token_per_gpu = kv_bytes_per_token(model, pool.kv, pool.shard());
+    explanation.kv_bytes = kv_bytes_of_sequence(model, pool.kv, Tokens{asked.context}) * asked.batch;
+    explanation.recurrent_state = recurrent_state_bytes(model, pool.shard());
   }
-  explanation.kv_bytes_per_token = kv_bytes_per_token(model, pool.kv);
-  explanation.kv_bytes_per_token_per_gpu = kv_bytes_per_token(model, pool.kv, pool.shard());
-  explanation.kv_bytes = kv_bytes_of_sequence(model, pool.kv, Tokens{asked.context}) * asked.batch;
-  explanation.steps.push_back(explain_step("prefill", prefill_batch(asked.prompt), pricing));
-  explanation.steps.push_back(explain_step("decode", decode_batch(model, asked.batch, asked.context), pricing));
-  explanation.curve = batch_curve(pool, asked.context, pricing);
+  std::optional<Pricing> pricing;
+  try {
+    pricing = make_pricing(pool);
+  } catch (const ConfigError&) {
+    return explanation;  // layers without a price: what loading the pool warned of
+  }
+  explain_steps(explanation, *pricing);
   return explanation;
 }
 

@@ -61,7 +61,8 @@ struct Explanation {
   Bytes kv_bytes_per_token;         ///< whole model
   Bytes kv_bytes_per_token_per_gpu;
   Bytes kv_bytes;                   ///< of `batch` sequences of `context` tokens, whole model
-  std::vector<ExplainedStep> steps; ///< prefill, then decode; an encoder has no decode step
+  Bytes recurrent_state;            ///< of one sequence, on one GPU; hybrids only
+  std::vector<ExplainedStep> steps; ///< prefill, then decode; an encoder has no decode step, a model without prices none
   std::vector<BatchPoint> curve;    ///< decode over batch at the asked context; empty for encoders
 };
 

@@ -27,11 +27,15 @@ std::string head_text(const Explanation& e) {
                       model.layer_count(), grouped(model.hidden), model.heads);
   text += fmt::format("  ridge point: {} over {} = {} FLOP/B ({})\n", si(gpu.peak(e.math).count(), "FLOP/s"),
                       si(gpu.memory_bandwidth.count(), "B/s"), figure(e.ridge_point), to_string(e.math));
+  for (const std::string& note : model.notes) text += "  " + note + "\n";
   if (model.encoder) return text + "  an encoder: no KV cache, one pass per request\n";
   text += fmt::format("  KV cache: {} a token ({} B), {} a token and GPU; batch {} at {} tokens: {}\n",
                       binary_bytes(e.kv_bytes_per_token.as_double()), grouped(e.kv_bytes_per_token.count()),
                       binary_bytes(e.kv_bytes_per_token_per_gpu.as_double()), grouped(e.asked.batch), grouped(e.asked.context),
                       binary_bytes(e.kv_bytes.as_double()));
+  if (e.recurrent_state.count() > 0) {
+    text += fmt::format("  recurrent state: {} a sequence and GPU\n", binary_bytes(e.recurrent_state.as_double()));
+  }
   return text;
 }
 
@@ -184,6 +188,7 @@ Json explanation_json(const Explanation& e) {
   json["kv_bytes_per_token"] = e.kv_bytes_per_token.count();
   json["kv_bytes_per_token_per_gpu"] = e.kv_bytes_per_token_per_gpu.count();
   json["kv_bytes"] = e.kv_bytes.count();
+  if (e.recurrent_state.count() > 0) json["recurrent_state_bytes_per_gpu"] = e.recurrent_state.count();
   if (e.pool.memory) json["memory"] = memory_json(e.pool);
   for (const ExplainedStep& step : e.steps) json[step.name] = step_json(step);
   json["decode_over_batch"] = Json::array();
