@@ -22,7 +22,7 @@ FAMILIES = [
 # Error that a family should stay below, by operator and number format; other campaigns and boards are judged alike.
 BARS = {"gemm": 0.11, "gemm+act_quant": 0.17, "attn_decode": 0.14, "attn_prefill": 0.14, "attn_mixed": 0.14, "fused_moe": 0.18}
 COLLECTIVE_BAR, ELEMENTWISE_BAR = 0.12, 0.14
-# Why a group stays above its bar, as far as known.
+# Why a group probably stays above its bar: read off how its source measured, not proved.
 CAUSES = {
     ("gemm", "llmcompass"): "20 rows from a host timer around a synchronised call: small shapes carry about 30 us of launch",
     ("gemm", "deepgemm-readme"): "18 rows rounded to three digits, kernels of another age; priced by H100's block-scaled parameters",
@@ -46,7 +46,7 @@ def bar_of(group):
 
 
 def above_bar(groups):
-    lines = ["| GPU | operator | source | MAPE | bar | cause |", "| --- | --- | --- | --: | --: | --- |"]
+    lines = ["| GPU | operator | source | MAPE | bar | likely cause |", "| --- | --- | --- | --: | --: | --- |"]
     for g in groups:
         bar = bar_of(g)
         if bar is not None and g["mape"] > bar:
