@@ -1,7 +1,6 @@
 // Where other people's data lies. It is never part of the project: tests that need it skip, loudly, where it is absent.
 #pragma once
 
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 
@@ -9,16 +8,11 @@
 
 namespace ridgeline::test {
 
+/// The root of the project's sources.
+std::filesystem::path source_folder();
+
 /// The shared folder (with data/ and cases/ in it): the parent of $RIDGELINE_DATA, or ../shared beside the project.
-inline std::optional<std::filesystem::path> shared_folder() {
-  namespace fs = std::filesystem;
-  if (const char* data = std::getenv("RIDGELINE_DATA")) {
-    if (fs::exists(data)) return fs::path(data).parent_path();
-  }
-  const fs::path beside = fs::path(RIDGELINE_SOURCE_DIR) / ".." / "shared";
-  if (fs::exists(beside / "data")) return beside;
-  return std::nullopt;
-}
+std::optional<std::filesystem::path> shared_folder();
 
 }  // namespace ridgeline::test
 
