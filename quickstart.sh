@@ -6,4 +6,6 @@ source "$(dirname "$0")/scripts/setup.sh"
 configure release
 cmake --build --preset release --target ridgeline -j "$jobs" >build/build.log 2>&1 || { cat build/build.log >&2; exit 1; }
 if (($#)); then exec build/ridgeline "$@"; fi
-exec build/ridgeline run scenarios/h100-vs-a100.yaml
+build/ridgeline run scenarios/h100-vs-a100.yaml --html build/h100-vs-a100.html
+echo
+echo "The report, with charts: build/h100-vs-a100.html"

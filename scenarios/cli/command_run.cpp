@@ -12,6 +12,7 @@
 #include "scenarios/load/expand.hpp"
 #include "scenarios/load/resolve_all.hpp"
 #include "scenarios/report/chrome_trace.hpp"
+#include "scenarios/report/html/run_page.hpp"
 #include "scenarios/report/request_log.hpp"
 #include "scenarios/report/run_json.hpp"
 #include "scenarios/report/run_table.hpp"
@@ -33,6 +34,7 @@ struct Logs {
   AtomicFile* steps = nullptr;
   AtomicFile* requests = nullptr;
   AtomicFile* trace = nullptr;
+  html::RunRecord* record = nullptr;
 };
 
 RunResult run_logged(const Scenario& scenario, const Logs& logs, ProgressMode mode) {
@@ -43,6 +45,7 @@ RunResult run_logged(const Scenario& scenario, const Logs& logs, ProgressMode mo
   if (logs.steps != nullptr) options.observers.push_back(&step_log.emplace(*logs.steps));
   if (logs.requests != nullptr) options.observers.push_back(&request_log.emplace(*logs.requests, pool_names(scenario)));
   if (logs.trace != nullptr) options.observers.push_back(&chrome_trace.emplace(*logs.trace, pool_names(scenario)));
+  if (logs.record != nullptr) options.observers.push_back(logs.record);
   options.log_steps = step_log.has_value();
   Progress progress(mode, scenario.workload.num_prompts.value_or(0), "requests finished");
   options.progress = [&](std::int64_t finished) { progress.update(finished); };
@@ -68,10 +71,6 @@ std::vector<ScenarioPoint> chosen_points(const Options& options) {
   throw ConfigError("--alternative: unknown name `" + *name + "`" + suggestion(*name, names));
 }
 
-void refuse_unbuilt(const Options& options) {
-  if (options.has("html")) throw ConfigError("--html: the HTML report is not in this version; use --json, --requests or --trace");
-}
-
 }  // namespace
 
 int run_command(const Arguments& arguments) {
@@ -83,10 +82,9 @@ int run_command(const Arguments& arguments) {
   options.value("requests", "FILE", "write one CSV row per request");
   options.value("step-log", "FILE", "write one CSV row per step and request");
   options.value("trace", "FILE", "write a timeline for ui.perfetto.dev");
-  options.value("html", "FILE", "write a report page (not in this version)");
+  options.value("html", "FILE", "write a report page with charts, one file that opens offline");
   options.value("progress", "WHEN", "auto (default), always or never");
   if (!options.parse(arguments)) return 0;
-  refuse_unbuilt(options);
   const ProgressMode mode = progress_mode(options.get("progress"));
 
   std::vector<LabelledScenario> scenarios = resolve_all(chosen_points(options));
@@ -96,10 +94,13 @@ int run_command(const Arguments& arguments) {
   }
   Outputs outputs;
   AtomicFile* json_file = outputs.open(options.get("json"));
-  const Logs logs{outputs.open(options.get("step-log")), outputs.open(options.get("requests")), outputs.open(options.get("trace"))};
+  Logs logs{outputs.open(options.get("step-log")), outputs.open(options.get("requests")), outputs.open(options.get("trace"))};
+  AtomicFile* html_file = outputs.open(options.get("html"));
 
   std::vector<Compared> results;
+  std::vector<std::shared_ptr<html::RunRecord>> records;
   for (LabelledScenario& labelled : scenarios) {
+    if (html_file != nullptr) logs.record = records.emplace_back(std::make_shared<html::RunRecord>(labelled.scenario)).get();
     RunResult result = run_logged(labelled.scenario, logs, mode);
     complain(warning_lines(labelled.scenario, result));
     results.push_back({labelled.label, std::move(labelled.scenario), std::move(result)});
@@ -113,6 +114,11 @@ int run_command(const Arguments& arguments) {
       json = run_json(results.front().scenario, results.front().result);
     }
     json_file->write(dump(json) + "\n");
+  }
+  if (html_file != nullptr) {
+    std::vector<html::RecordedRun> runs;
+    for (std::size_t i = 0; i < results.size(); ++i) runs.push_back({results[i].label, &results[i].scenario, &results[i].result, records[i]});
+    html_file->write(html::html_page(html::run_page(runs)));
   }
   if (!outputs.uses_standard_output()) {
     for (const Compared& one : results) print((several ? one.label + ": " : "") + run_table(one.scenario, one.result) + (several ? "\n" : ""));

@@ -80,8 +80,14 @@ Json workload_json(const WorkloadNotes& notes) {
   return json;
 }
 
-Json warnings_json(const Scenario& scenario, const RunResult& result) {
-  Json list = Json::array();
+double percentile_of(const Summary& summary, double percentile) {
+  return percentile == 50 ? summary.p50 : percentile == 90 ? summary.p90 : percentile == 95 ? summary.p95 : summary.p99;
+}
+
+}  // namespace
+
+std::vector<std::string> run_warnings(const Scenario& scenario, const RunResult& result) {
+  std::vector<std::string> list;
   for (const Diagnostic& warning : scenario.warnings) {
     list.push_back(warning.key.empty() ? warning.message : warning.key + ": " + warning.message);
   }
@@ -89,12 +95,6 @@ Json warnings_json(const Scenario& scenario, const RunResult& result) {
   if (result.metrics.saturated) list.push_back("saturated: the queue still grew at the end, so latencies depend on how long the run lasts");
   return list;
 }
-
-double percentile_of(const Summary& summary, double percentile) {
-  return percentile == 50 ? summary.p50 : percentile == 90 ? summary.p90 : percentile == 95 ? summary.p95 : summary.p99;
-}
-
-}  // namespace
 
 std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics) {
   if (slo.empty() || metrics.completed == 0) return std::nullopt;
@@ -135,7 +135,7 @@ nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& resul
   json["pools"] = Json::array();
   for (const PoolMetrics& pool : metrics.pools) json["pools"].push_back(pool_json(pool));
   json["workload"] = workload_json(result.workload);
-  json["warnings"] = warnings_json(scenario, result);
+  json["warnings"] = run_warnings(scenario, result);
   for (const Pool& pool : scenario.fleet) json["provenance"][pool.name] = provenance_json(scenario, pool);
   json["scenario"] = to_json(scenario.resolved);
   json["version"] = version();
