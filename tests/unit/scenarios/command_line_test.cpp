@@ -75,7 +75,7 @@ TEST_CASE("Wrong command lines exit with 1 and say why") {
   for (const Row& row : {Row{"rum x.yaml", "unknown command `rum`; did you mean `run`?"}, Row{"run", "expected one SCENARIO.yaml, got none"},
                          Row{"run nowhere.yaml", "nowhere.yaml: no such file"}, Row{"run /tmp", "is a directory"},
                          Row{"run x.yaml --jsom f", "unknown option `--jsom`; did you mean `--json`?"},
-                         Row{"list gpu", "did you mean `gpus`"}, Row{"run x.yaml --html f", "not in this version"},
+                         Row{"list gpu", "did you mean `gpus`"},
                          Row{"plan x.yaml", "not in this version"}, Row{"explain --model llama-2-7b", "--gpu"}}) {
     INFO(row.arguments);
     const Outcome outcome = run(std::string(row.arguments) + " 2>&1");
