@@ -72,7 +72,12 @@ FamilyPrice price_decode(const AttentionShape& shape, const AttentionDecodeParam
   const bool copies = kernel.splits_swapped_only && swapped && shape.kv_heads > 1 && shape.decode_sequences > 1;
   const double fixed = p.launch.seconds() + (copies ? p.head_packing.seconds() : 0.0) + p.hbm_ramp.seconds() * overflow;
   const double body = smooth_maximum(compute, memory, p.overlap_exponent);
-  return {Duration::seconds(fixed), Duration::seconds(compute), Duration::seconds(memory), Duration::seconds(fixed + body)};
+  // Only arithmetic that was asked for counts as compute. Thread blocks that are too few, too short or mostly padding are
+  // waiting for KV: they stream it below the full bandwidth.
+  const double rows = static_cast<double>(group * rows_per_sequence * shape.kv_heads);
+  const double arithmetic = flops_per_row_and_key(shape) * rows * context / (sm_count * peak_per_sm(gpu));
+  return {Duration::seconds(fixed), Duration::seconds(arithmetic), Duration::seconds(std::max(memory, compute)),
+          Duration::seconds(fixed + body)};
 }
 
 AttentionDecodeParameters read_attention_decode_parameters(MapReader& map) {
