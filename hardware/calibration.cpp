@@ -103,68 +103,79 @@ int link_distance(const GpuLink& a, const GpuLink& b) {
 /// A relative's error is larger: by half within an architecture, by much more beyond it (see docs/accuracy.md).
 double inherited_error(double error, int how_far) { return std::min(error * 1.5 + 0.08 * how_far, datasheet_error); }
 
+const Calibration* catalog_calibration(const std::string& gpu) {
+  static CatalogEntries<Calibration> catalog(calibration_catalog());
+  const auto index = catalog.find(gpu);
+  return index ? &catalog.at(*index, read_calibration) : nullptr;
+}
+
+/// A GPU with a calibration of its own, which is read only when a family is taken from it.
 struct Relative {
   GpuSpec gpu;
-  Calibration calibration;
+  std::string_view text;  ///< of the calibration
+
+  [[nodiscard]] bool has(std::string_view section) const { return text.find("\n" + std::string(section) + ":\n") != std::string_view::npos; }
 };
 
 std::vector<Relative> relatives_of(const GpuSpec& gpu) {
   std::vector<Relative> relatives;
-  for (const std::string& name : calibration_names()) {
-    if (name == gpu.name) continue;
-    const CatalogEntry entry = find_catalog_entry(calibration_catalog(), name, "calibration");
-    relatives.push_back({load_gpu(name), read_calibration(entry.node, entry.name)});
+  for (const EmbeddedFile& file : calibration_catalog()) {
+    if (file.name != gpu.name) relatives.push_back({load_gpu(std::string(file.name)), file.text});
   }
+  std::sort(relatives.begin(), relatives.end(), [](const Relative& a, const Relative& b) { return a.gpu.name < b.gpu.name; });
   return relatives;
 }
 
-/// Fills `family` of `calibration` from the nearest relative that has it.
+/// Fills `family` of `calibration` from the nearest relative that has this section.
 template <class Family, class Distance>
-void inherit(std::optional<Family> Calibration::* family, Calibration& calibration, const std::vector<Relative>& relatives,
-             int most_distance, Distance distance_to) {
+void inherit(std::optional<Family> Calibration::* family, std::string_view section, Calibration& calibration,
+             const std::vector<Relative>& relatives, int most_distance, Distance distance_to) {
   if (calibration.*family) return;
-  int nearest = most_distance + 1;
+  const Relative* nearest = nullptr;
+  int nearest_distance = most_distance + 1;
   for (const Relative& relative : relatives) {
     const int how_far = distance_to(relative.gpu);
-    if (!(relative.calibration.*family) || how_far >= nearest) continue;
-    nearest = how_far;
-    calibration.*family = relative.calibration.*family;
-    (calibration.*family)->provenance = Provenance::family;
-    (calibration.*family)->error = inherited_error((relative.calibration.*family)->error, how_far);
+    if (how_far >= nearest_distance || !relative.has(section)) continue;
+    nearest_distance = how_far;
+    nearest = &relative;
   }
+  if (nearest == nullptr) return;
+  calibration.*family = catalog_calibration(nearest->gpu.name)->*family;
+  (calibration.*family)->provenance = Provenance::family;
+  (calibration.*family)->error = inherited_error((calibration.*family)->error, nearest_distance);
 }
 
-/// Calls `visit` with every family as a pointer to member and the kind of kinship it goes by.
+/// Calls `visit` with every family: pointer to member, section of the YAML, and the kind of kinship it goes by.
 enum class Kinship : std::uint8_t { architecture, any_architecture, link };
 
 template <class Visit>
 void for_each_family(Visit visit) {
-  visit(&Calibration::gemm, Kinship::architecture);
-  visit(&Calibration::gemm_2023, Kinship::architecture);
-  visit(&Calibration::gemm_fp8, Kinship::architecture);
-  visit(&Calibration::gemm_fp8_block, Kinship::architecture);
-  visit(&Calibration::gemm_fp4, Kinship::architecture);
-  visit(&Calibration::quantise_input_fp8, Kinship::architecture);
-  visit(&Calibration::quantise_input_fp8_block, Kinship::architecture);
-  visit(&Calibration::quantise_input_fp4, Kinship::architecture);
-  visit(&Calibration::moe, Kinship::architecture);
-  visit(&Calibration::moe_fp8, Kinship::architecture);
-  visit(&Calibration::moe_fp8_block, Kinship::architecture);
-  visit(&Calibration::moe_fp4, Kinship::architecture);
-  visit(&Calibration::attention_decode, Kinship::architecture);
-  visit(&Calibration::attention_decode_kv8, Kinship::architecture);
-  visit(&Calibration::attention_prefill, Kinship::architecture);
+  visit(&Calibration::gemm, "gemm", Kinship::architecture);
+  visit(&Calibration::gemm_2023, "gemm_2023", Kinship::architecture);
+  visit(&Calibration::gemm_fp8, "gemm_fp8", Kinship::architecture);
+  visit(&Calibration::gemm_fp8_block, "gemm_fp8_block", Kinship::architecture);
+  visit(&Calibration::gemm_fp4, "gemm_fp4", Kinship::architecture);
+  visit(&Calibration::quantise_input_fp8, "quantise_input_fp8", Kinship::architecture);
+  visit(&Calibration::quantise_input_fp8_block, "quantise_input_fp8_block", Kinship::architecture);
+  visit(&Calibration::quantise_input_fp4, "quantise_input_fp4", Kinship::architecture);
+  visit(&Calibration::moe, "moe", Kinship::architecture);
+  visit(&Calibration::moe_fp8, "moe_fp8", Kinship::architecture);
+  visit(&Calibration::moe_fp8_block, "moe_fp8_block", Kinship::architecture);
+  visit(&Calibration::moe_fp4, "moe_fp4", Kinship::architecture);
+  visit(&Calibration::attention_decode, "attention_decode", Kinship::architecture);
+  visit(&Calibration::attention_decode_kv8, "attention_decode_kv8", Kinship::architecture);
+  visit(&Calibration::attention_prefill, "attention_prefill", Kinship::architecture);
   // Fused kernels were measured on one GPU only; bandwidth decides their price, hence any relative will do.
-  visit(&Calibration::elementwise, Kinship::any_architecture);
-  visit(&Calibration::elementwise_unfused, Kinship::any_architecture);
-  visit(&Calibration::collective, Kinship::link);
+  visit(&Calibration::elementwise, "elementwise", Kinship::any_architecture);
+  visit(&Calibration::elementwise_unfused, "elementwise_unfused", Kinship::any_architecture);
+  visit(&Calibration::collective, "collective", Kinship::link);
 }
 
 Calibration complete(Calibration calibration, const GpuSpec& gpu) {
   const std::vector<Relative> relatives = relatives_of(gpu);
-  for_each_family([&](auto family, Kinship kinship) {
+  for_each_family([&](auto family, std::string_view section, Kinship kinship) {
     const int most = kinship == Kinship::architecture ? unrelated - 1 : unrelated;
-    inherit(family, calibration, relatives, most, [&](const GpuSpec& relative) {
+    inherit(family, section, calibration, relatives, most, [&](const GpuSpec& relative) {
       return kinship == Kinship::link ? link_distance(gpu.link, relative.link) : distance(gpu.architecture, relative.architecture);
     });
   });
@@ -182,15 +193,14 @@ Calibration datasheet_calibration(const GpuSpec& gpu) {
 }
 
 Calibration load_calibration(const GpuSpec& gpu) {
-  const std::vector<std::string> names = calibration_names();
-  if (std::find(names.begin(), names.end(), gpu.name) == names.end()) return complete(datasheet_calibration(gpu), gpu);
-  return complete(read_calibration(find_catalog_entry(calibration_catalog(), gpu.name, "calibration").node, gpu.name), gpu);
+  const Calibration* own = catalog_calibration(gpu.name);
+  return complete(own != nullptr ? *own : datasheet_calibration(gpu), gpu);
 }
 
 Calibration load_calibration(const GpuSpec& gpu, const std::string& path) {
   const Calibration catalog = load_calibration(gpu);
   Calibration own = read_calibration(Config::load(path), gpu.name);
-  for_each_family([&](auto family, Kinship) {
+  for_each_family([&](auto family, std::string_view, Kinship) {
     if (!(own.*family)) own.*family = catalog.*family;
   });
   own.gpu = gpu.name;

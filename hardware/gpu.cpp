@@ -86,6 +86,8 @@ GpuSpec read_gpu(const Config& node, const std::string& name) {
 }
 
 GpuSpec load_gpu(const std::string& name_or_path) {
+  static CatalogEntries<GpuSpec> catalog(gpu_catalog());
+  if (const auto index = catalog.find(name_or_path)) return catalog.at(*index, read_gpu);
   const CatalogEntry entry = find_catalog_entry(gpu_catalog(), name_or_path, "GPU");
   return read_gpu(entry.node, entry.name);
 }
