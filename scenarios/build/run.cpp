@@ -48,13 +48,16 @@ void add_replicas(const Scenario& scenario, const RunOptions& options, Cluster& 
   std::uint32_t id = 0;
   for (std::uint32_t index = 0; index < scenario.fleet.size(); ++index) {
     const Pool& pool = scenario.fleet[index];
+    EngineConfig engine = pool.engine;
+    engine.exact_steps = engine.exact_steps || options.exact_steps;
     const std::shared_ptr<StepCost> cost = make_step_cost(scenario, pool);
     const auto& scheduler = find_row(schedulers(), pool.engine.scheduler, "scheduler");
     for (int replica = 0; replica < pool.replicas; ++replica) {
       const std::string path = fmt::format("fleet[{}].replica[{}]", index, replica);
       ReplicaSetup setup{.id = ReplicaId{id++}, .pool = PoolId{index}, .name = fmt::format("{}[{}]", pool.name, replica),
-                         .host_link = pool.gpu ? pool.gpu->host_link : BytesPerSecond{}, .log_steps = options.log_steps};
-      cluster.add_replica(std::move(setup), scheduler.make(pool.engine, path), cost);
+                         .host_link = pool.gpu ? pool.gpu->host_link : BytesPerSecond{}, .log_steps = options.log_steps,
+                         .single_steps = engine.exact_steps};
+      cluster.add_replica(std::move(setup), scheduler.make(engine, path), cost);
     }
   }
   cluster.set_router(find_row(routers(), scenario.router, "router").make(id, scenario.seed));
@@ -68,6 +71,7 @@ class ProgressObserver final : public Observer {
     constexpr std::int64_t stride = 1024;
     if (++finished_ % stride == 0) report_(finished_);
   }
+  [[nodiscard]] bool takes_runs() const override { return true; }
 
  private:
   const std::function<void(std::int64_t)>& report_;
@@ -92,7 +96,7 @@ RunResult run(const Scenario& scenario, const RunOptions& options) {
   while (queue.run_next()) {
   }
   cluster.check_drained();
-  return {metrics.metrics(), source->notes(), queue.events_run(), queue.fingerprint()};
+  return {metrics.metrics(), source->notes(), queue.events(), queue.fingerprint()};
 }
 
 }  // namespace ridgeline

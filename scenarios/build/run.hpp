@@ -17,6 +17,7 @@ namespace ridgeline {
 struct RunOptions {
   std::vector<Observer*> observers;  ///< step logs, traces, request files; must outlive the run
   bool log_steps = false;            ///< observers want StepDone::rows
+  bool exact_steps = false;          ///< reference mode: every step walked by itself, every KV block named; same results
   /// Called now and then with the number of requests finished; for progress bars. May be empty.
   std::function<void(std::int64_t finished)> progress;
 };

@@ -37,8 +37,9 @@ struct Logs {
   html::RunRecord* record = nullptr;
 };
 
-RunResult run_logged(const Scenario& scenario, const Logs& logs, ProgressMode mode) {
+RunResult run_logged(const Scenario& scenario, const Logs& logs, bool exact_steps, ProgressMode mode) {
   RunOptions options;
+  options.exact_steps = exact_steps;
   std::optional<StepLog> step_log;
   std::optional<RequestLog> request_log;
   std::optional<ChromeTrace> chrome_trace;
@@ -83,6 +84,7 @@ int run_command(const Arguments& arguments) {
   options.value("step-log", "FILE", "write one CSV row per step and request");
   options.value("trace", "FILE", "write a timeline for ui.perfetto.dev");
   options.value("html", "FILE", "write a report page with charts, one file that opens offline");
+  options.flag("exact-steps", "reference mode: every step by itself, every request and KV block walked; slow, the same results");
   options.value("progress", "WHEN", "auto (default), always or never");
   if (!options.parse(arguments)) return 0;
   const ProgressMode mode = progress_mode(options.get("progress"));
@@ -101,7 +103,7 @@ int run_command(const Arguments& arguments) {
   std::vector<std::shared_ptr<html::RunRecord>> records;
   for (LabelledScenario& labelled : scenarios) {
     if (html_file != nullptr) logs.record = records.emplace_back(std::make_shared<html::RunRecord>(labelled.scenario)).get();
-    RunResult result = run_logged(labelled.scenario, logs, mode);
+    RunResult result = run_logged(labelled.scenario, logs, options.has("exact-steps"), mode);
     complain(warning_lines(labelled.scenario, result));
     results.push_back({labelled.label, std::move(labelled.scenario), std::move(result)});
   }

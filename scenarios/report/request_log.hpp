@@ -15,6 +15,7 @@ class RequestLog final : public Observer {
  public:
   RequestLog(TextSink& sink, std::vector<std::string> pool_names);
   void finished(const Request& request, Time now) override;
+  [[nodiscard]] bool takes_runs() const override { return true; }
 
  private:
   TextSink& sink_;

@@ -57,6 +57,13 @@ const ComposedStepCost::Part& ComposedStepCost::sampling_part(std::int64_t seque
 }
 
 StepPrice ComposedStepCost::of(const BatchShape& batch) {
+  if (!PriceMemo::takes(batch)) return price_of(batch);
+  const PriceMemo::Place place = memo_.find(batch);
+  if (!place.known) place.price = price_of(batch);
+  return place.price;
+}
+
+StepPrice ComposedStepCost::price_of(const BatchShape& batch) {
   const std::int64_t tokens = batch.tokens().count();
   Part sum = token_part(tokens);
   if (batch.sampled_sequences > 0) {

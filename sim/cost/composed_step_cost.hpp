@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/cost/price_memo.hpp"
 #include "sim/cost/seams.hpp"
 
 namespace ridgeline {
@@ -27,7 +28,8 @@ struct StepCostOptions {
 };
 
 /// Prices a step as the sum of its operators. Rows-only and samples-only operators are priced once per distinct count and
-/// remembered, so a steady decode step costs two look-ups and one attention price per layer kind.
+/// remembered, so a steady decode step costs two look-ups and one attention price per layer kind, or one look-up if the same
+/// batch has come before.
 class ComposedStepCost final : public StepCost {
  public:
   ComposedStepCost(std::shared_ptr<const WorkModel> model, std::shared_ptr<const DeviceModel> device, StepCostOptions options);
@@ -46,6 +48,7 @@ class ComposedStepCost final : public StepCost {
     std::int64_t launches = 0;
   };
   static void add(Part& part, const Op& op, const OpPrice& price);
+  [[nodiscard]] StepPrice price_of(const BatchShape& batch);
   const Part& token_part(std::int64_t tokens);
   const Part& sampling_part(std::int64_t sequences);
   static Part& slot(std::vector<Part>& parts, std::int64_t index);
@@ -55,6 +58,7 @@ class ComposedStepCost final : public StepCost {
   StepCostOptions options_;
   std::vector<Part> token_parts_;     // by unpadded rows
   std::vector<Part> sampling_parts_;  // by sampled sequences
+  PriceMemo memo_;
   std::vector<Op> attention_;         // scratch, keeps its capacity
 };
 

@@ -12,11 +12,11 @@ void MetricsCollector::arrived(const Request&, Time now) {
   if (!first_sent_) {
     first_sent_ = now;
     in_system_.since = now;
-    for (ReplicaSums& replica : replicas_) replica.kv_usage.since = replica.queue.since = replica.running.since = now;
+    for (ReplicaSums& replica : replicas_) replica.used_blocks.since = replica.queue.since = replica.running.since = now;
   }
   ++outstanding_;
   ++never_admitted_;
-  in_system_.set(now, static_cast<double>(outstanding_));
+  in_system_.set(now, outstanding_);
   sample_timeline(now);
 }
 
@@ -24,12 +24,12 @@ void MetricsCollector::admitted(const Request& request, Tokens cached, Time now)
   if (request.preemptions > 0) return;
   --never_admitted_;
   queue_time_.add(now - request.sent);
-  PoolMetrics& counts = pools_[request.pool].counts;
+  PoolMetrics& counts = pools_[request.pool];
   counts.prompt_tokens_seen += request.spec.input.count();
   counts.prompt_tokens_cached += cached.count();
 }
 
-void MetricsCollector::preempted(const Request& request, Time) { ++pools_[request.pool].counts.preemptions; }
+void MetricsCollector::preempted(const Request& request, Time) { ++pools_[request.pool].preemptions; }
 
 void MetricsCollector::first_token(const Request& request, Time now) { ttft_.add(now - request.sent); }
 
@@ -37,31 +37,41 @@ void MetricsCollector::chunks(const ChunksEmitted& fact) {
   if (fact.sequences > 0) itl_.add(fact.gap, fact.sequences);
 }
 
-void MetricsCollector::step_done(const StepDone& fact) {
-  PoolSums& pool = pools_[fact.pool.value()];
-  pool.busy += fact.end - fact.start;
-  pool.by_cause += fact.price->by_cause;
-  pool.flops += fact.price->flops;
-  pool.bytes += fact.price->bytes.as_double();
-  ++pool.counts.steps;
-  pool.counts.scheduled_tokens += fact.plan->batch.tokens().count();
-  pool.counts.queue_peak = std::max(pool.counts.queue_peak, fact.planned.waiting);
+// During a step its planned blocks are held.
+void MetricsCollector::add_step(ReplicaSums& replica, Time start, Time end, Tokens computed, const SchedulerLoad& planned,
+                                const StepPrice& price) {
+  const std::int64_t used = planned.total_blocks - planned.free_blocks;
+  replica.used_blocks.set(start, used);
+  replica.queue.set(start, planned.waiting);
+  replica.running.set(start, planned.running);
+  replica.total_blocks = planned.total_blocks;
+  replica.most_used_blocks = std::max(replica.most_used_blocks, used);
+  replica.longest_queue = std::max(replica.longest_queue, planned.waiting);
+  ++replica.steps;
+  replica.scheduled_tokens += computed.count();
+  replica.busy += end - start;
+  replica.by_cause += price.by_cause;
+  replica.flops += price.flops;
+  replica.bytes += price.bytes.as_double();
+}
 
-  const auto usage = [](const SchedulerLoad& load) {
-    return load.total_blocks > 0 ? 1.0 - static_cast<double>(load.free_blocks) / static_cast<double>(load.total_blocks) : 0.0;
-  };
+void MetricsCollector::step_done(const StepDone& fact) {
   ReplicaSums& replica = replicas_[fact.replica.value()];
-  const double planned = usage(fact.planned);
-  pool.kv_peak = std::max(pool.kv_peak, planned);
-  // During the step its planned blocks are held; between steps what is left. Asynchronous engines plan before the previous
-  // step ends, so the interval may have begun already.
-  const Time start = std::max(fact.start, replica.kv_usage.since);
-  replica.kv_usage.set(start, planned);
-  replica.kv_usage.set(fact.end, usage(fact.load));
-  replica.queue.set(start, static_cast<double>(fact.planned.waiting));
-  replica.queue.set(fact.end, static_cast<double>(fact.load.waiting));
-  replica.running.set(start, static_cast<double>(fact.planned.running));
-  replica.running.set(fact.end, static_cast<double>(fact.load.running));
+  add_step(replica, fact.start, fact.end, fact.plan->batch.tokens(), fact.planned, *fact.price);
+  replica.used_blocks.set(fact.end, fact.load.total_blocks - fact.load.free_blocks);
+  replica.queue.set(fact.end, fact.load.waiting);
+  replica.running.set(fact.end, fact.load.running);
+}
+
+void MetricsCollector::run_done(const DecodeRun& fact) {
+  ReplicaSums& replica = replicas_[fact.replica.value()];
+  Time start = fact.start;
+  Time previous = fact.previous;
+  for (const TimedStep& step : fact.steps) {
+    add_step(replica, start, step.end, step.computed, step.planned, step.price);
+    itl_.add(step.end - previous, fact.sequences);
+    start = previous = step.end;
+  }
 }
 
 bool MetricsCollector::is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const {
@@ -80,12 +90,12 @@ void MetricsCollector::finished(const Request& request, Time now) {
   }
   e2el_.add(e2el);
   if (is_good(request, ttft, tpot, e2el)) ++good_;
-  PoolMetrics& counts = pools_[request.pool].counts;
+  PoolMetrics& counts = pools_[request.pool];
   ++counts.completed;
   counts.input_tokens += request.spec.input.count();
   counts.output_tokens += request.spec.output.count();
   --outstanding_;
-  in_system_.set(now, static_cast<double>(outstanding_));
+  in_system_.set(now, outstanding_);
   last_token_ = now;
 }
 
@@ -122,37 +132,50 @@ bool MetricsCollector::is_saturated() const {
 }
 
 PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
-  const PoolSums& sums = pools_[pool];
-  PoolMetrics metrics = sums.counts;
+  PoolMetrics metrics = pools_[pool];
   metrics.facts = facts_[pool];
+  Duration busy;
+  TimeByCause by_cause;
+  Flops flops;
+  double bytes = 0, used_blocks = 0, total_blocks = 0, queue = 0, running = 0;
+  for (std::size_t i = 0; i < replicas_.size(); ++i) {
+    if (replica_pool_[i] != pool) continue;
+    const ReplicaSums& replica = replicas_[i];
+    used_blocks += replica.used_blocks.seconds_until(end);
+    queue += replica.queue.seconds_until(end);
+    running += replica.running.seconds_until(end);
+    metrics.queue_peak = std::max(metrics.queue_peak, replica.longest_queue);
+    metrics.steps += replica.steps;
+    metrics.scheduled_tokens += replica.scheduled_tokens;
+    busy += replica.busy;
+    by_cause += replica.by_cause;
+    flops += replica.flops;
+    bytes += replica.bytes;
+    if (replica.total_blocks == 0) continue;
+    total_blocks = static_cast<double>(replica.total_blocks);  // the same for all that have run
+    metrics.kv_cache_usage_peak =
+        std::max(metrics.kv_cache_usage_peak, static_cast<double>(replica.most_used_blocks) / total_blocks);
+  }
   const double wall = first_sent_ ? (end - *first_sent_).seconds() : 0.0;
   const double replica_time = wall * static_cast<double>(metrics.facts.replicas);
   if (replica_time <= 0) return metrics;
 
-  double kv = 0, queue = 0, running = 0;
-  for (std::size_t i = 0; i < replicas_.size(); ++i) {
-    if (replica_pool_[i] != pool) continue;
-    kv += replicas_[i].kv_usage.until(end);
-    queue += replicas_[i].queue.until(end);
-    running += replicas_[i].running.until(end);
-  }
-  metrics.kv_cache_usage_mean = kv / replica_time;
-  metrics.kv_cache_usage_peak = sums.kv_peak;
+  metrics.kv_cache_usage_mean = total_blocks > 0 ? used_blocks / total_blocks / replica_time : 0.0;
   metrics.queue_mean = queue / replica_time;
   metrics.running_mean = running / replica_time;
-  metrics.busy = sums.busy.seconds() / replica_time;
+  metrics.busy = busy.seconds() / replica_time;
   for (std::size_t i = 0; i < cause_count; ++i) {
-    metrics.time_by_cause[i] = sums.by_cause[static_cast<Cause>(i)].seconds() / replica_time;
+    metrics.time_by_cause[i] = by_cause[static_cast<Cause>(i)].seconds() / replica_time;
   }
   metrics.time_by_cause[static_cast<std::size_t>(Cause::idle)] = 1.0 - metrics.busy;
 
   const auto share = [](double done, double peak, double seconds) { return peak > 0 && seconds > 0 ? done / (peak * seconds) : 0.0; };
   const double compute = metrics.facts.peak_compute.count();
   const double bandwidth = metrics.facts.peak_bandwidth.count();
-  metrics.mfu_busy = share(sums.flops.count(), compute, sums.busy.seconds());
-  metrics.mfu = share(sums.flops.count(), compute, replica_time);
-  metrics.mbu_busy = share(sums.bytes, bandwidth, sums.busy.seconds());
-  metrics.mbu = share(sums.bytes, bandwidth, replica_time);
+  metrics.mfu_busy = share(flops.count(), compute, busy.seconds());
+  metrics.mfu = share(flops.count(), compute, replica_time);
+  metrics.mbu_busy = share(bytes, bandwidth, busy.seconds());
+  metrics.mbu = share(bytes, bandwidth, replica_time);
 
   const double gpu_hours = wall / 3600.0 * static_cast<double>(metrics.facts.gpus);
   metrics.cost = Dollars{metrics.facts.price.count() * gpu_hours};
@@ -231,7 +254,7 @@ RunMetrics MetricsCollector::metrics() const {
   run.request_goodput = static_cast<double>(run.good) / seconds;
   run.output_throughput = static_cast<double>(run.total_output_tokens) / seconds;
   run.total_token_throughput = static_cast<double>(run.total_input_tokens + run.total_output_tokens) / seconds;
-  run.mean_outstanding = in_system_.until(last_token_) / seconds;
+  run.mean_outstanding = in_system_.seconds_until(last_token_) / seconds;
   return run;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/base/wide.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/serving/facts.hpp"
 
@@ -22,36 +23,44 @@ class MetricsCollector final : public Observer {
   void chunks(const ChunksEmitted& fact) override;
   void step_done(const StepDone& fact) override;
   void finished(const Request& request, Time now) override;
+  [[nodiscard]] bool takes_runs() const override { return true; }
+  void run_done(const DecodeRun& fact) override;
 
   /// The figures, once the run has ended.
   [[nodiscard]] RunMetrics metrics() const;
 
  private:
-  // A quantity that is constant between changes, integrated over time.
+  // A count that is constant between changes, integrated over time: exactly, so that the order of equal instants is free.
   struct OverTime {
-    double integral = 0;  // value * seconds
-    double value = 0;
+    Int128 integral = 0;  // count * picoseconds
+    std::int64_t value = 0;
     Time since;
-    void set(Time now, double next) {
-      integral += value * (now - since).seconds();
+    void set(Time now, std::int64_t next) {
+      if (next == value) return;
+      integral += wide_product(value, (now - since).picoseconds());
       since = now;
       value = next;
     }
-    [[nodiscard]] double until(Time end) const { return integral + value * (end - since).seconds(); }
+    [[nodiscard]] double seconds_until(Time end) const {
+      return static_cast<double>(integral + wide_product(value, (end - since).picoseconds())) * 1e-12;
+    }
   };
+  // Summed in the order of the replica's own steps; replicas are added up in the end, by number.
   struct ReplicaSums {
-    OverTime kv_usage, queue, running;
-  };
-  struct PoolSums {
+    OverTime used_blocks, queue, running;
+    std::int64_t total_blocks = 0;
+    std::int64_t most_used_blocks = 0;
+    std::int64_t longest_queue = 0;
+    std::int64_t steps = 0;
+    std::int64_t scheduled_tokens = 0;
     Duration busy;
     TimeByCause by_cause;
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs
-    double kv_peak = 0;
-    PoolMetrics counts;  // its integer counters only
   };
 
   [[nodiscard]] bool is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const;
+  static void add_step(ReplicaSums& replica, Time start, Time end, Tokens computed, const SchedulerLoad& planned, const StepPrice& price);
   [[nodiscard]] PoolMetrics pool_metrics(std::size_t pool, Time end) const;
   [[nodiscard]] PoolMetrics fleet_metrics(const std::vector<PoolMetrics>& pools) const;
   void sample_timeline(Time now);
@@ -61,7 +70,7 @@ class MetricsCollector final : public Observer {
   std::vector<std::uint32_t> replica_pool_;
   ServiceLevel slo_;
   std::vector<ReplicaSums> replicas_;
-  std::vector<PoolSums> pools_;
+  std::vector<PoolMetrics> pools_;  // counts of requests and tokens only
   Distribution ttft_, tpot_, itl_, e2el_, queue_time_;
   std::optional<Time> first_sent_;
   Time last_token_;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include <boost/multiprecision/cpp_int.hpp>
+
 namespace ridgeline {
 namespace {
 
@@ -11,32 +13,41 @@ constexpr int mantissa_bits = 10;
 
 }  // namespace
 
+void Distribution::Squares::add(std::uint64_t value, std::uint64_t weight) {
+  const UInt128 square = static_cast<UInt128>(value) * value;
+  const UInt128 upper = (square >> 64) * weight;
+  for (const UInt128 part : {static_cast<UInt128>(static_cast<std::uint64_t>(square)) * weight, upper << 64}) {
+    low += part;
+    if (low < part) ++high;
+  }
+  high += static_cast<std::uint64_t>(upper >> 64);
+}
+
 void Distribution::add(Duration value, std::int64_t weight) {
   const std::int64_t v = value.picoseconds();
   if (v < 0 || weight < 1) throw InternalError("a distribution takes non-negative values of positive weight");
-  min_ = count_ == 0 ? v : std::min(min_, v);
-  max_ = count_ == 0 ? v : std::max(max_, v);
+  min_ = std::min(min_, v);
+  max_ = std::max(max_, v);
   count_ += weight;
-  const double x = static_cast<double>(v);
-  const double w = static_cast<double>(weight);
-  sum_ += x * w;
-  // Welford's update: no cancellation when the spread is far below the mean.
-  const double delta = x - running_mean_;
-  running_mean_ += delta * w / static_cast<double>(count_);
-  squared_deviations_ += w * delta * (x - running_mean_);
+  sum_ += wide_product(v, weight);
+  squares_.add(static_cast<std::uint64_t>(v), static_cast<std::uint64_t>(weight));
   dirty_ = true;
-  if (!buckets_.empty()) {
+  if (count_ <= static_cast<std::int64_t>(exact_samples)) {
+    keep(v, weight);
+  } else {
+    if (buckets_.empty()) to_histogram();
     buckets_[bucket_of(v)] += weight;
-    return;
   }
+}
+
+void Distribution::keep(std::int64_t picoseconds, std::int64_t weight) {
   if (weight == 1) {
-    single_.push_back(v);
-  } else if (!weighted_.empty() && weighted_.back().picoseconds == v) {
+    single_.push_back(picoseconds);
+  } else if (!weighted_.empty() && weighted_.back().picoseconds == picoseconds) {
     weighted_.back().weight += weight;  // equal steps in a row
   } else {
-    weighted_.push_back({v, weight});
+    weighted_.push_back({picoseconds, weight});
   }
-  if (single_.size() + weighted_.size() > exact_samples) to_histogram();
 }
 
 // Values below 2^mantissa_bits have a bucket each; above, the leading one bit and the ten bits behind it name the bucket.
@@ -99,13 +110,24 @@ Duration Distribution::percentile(double p) const {
   return Duration{a + static_cast<std::int64_t>(std::nearbyint(static_cast<double>(b - a) * (rank - static_cast<double>(lower))))};
 }
 
+// From exact sums: n * sum of squares - (sum)^2 neither cancels nor depends on the order of adding.
+double Distribution::standard_deviation() const {
+  using boost::multiprecision::cpp_int;
+  const auto big = [](UInt128 value) {
+    return (cpp_int(static_cast<std::uint64_t>(value >> 64)) << 64) + static_cast<std::uint64_t>(value);
+  };
+  const cpp_int squares = (cpp_int(squares_.high) << 128) + big(squares_.low);
+  const cpp_int sum = big(static_cast<UInt128>(sum_));
+  const cpp_int scaled = squares * count_ - sum * sum;
+  return std::sqrt(scaled.convert_to<double>()) / static_cast<double>(count_);
+}
+
 Summary Distribution::summary() const {
   Summary summary;
   if (count_ == 0) return summary;
-  const double n = static_cast<double>(count_);
   summary.count = count_;
-  summary.mean = sum_ / n * 1e-9;
-  summary.std = std::sqrt(squared_deviations_ / n) * 1e-9;
+  summary.mean = static_cast<double>(sum_) / static_cast<double>(count_) * 1e-9;
+  summary.std = standard_deviation() * 1e-9;
   summary.min = Duration{min_}.milliseconds();
   summary.max = Duration{max_}.milliseconds();
   summary.p50 = summary.median = percentile(50).milliseconds();

@@ -12,6 +12,7 @@ class LeastOutstanding final : public Router {
     tree_.update(replica.value(), outstanding);
   }
   [[nodiscard]] bool wants_changes() const override { return true; }
+  [[nodiscard]] bool watches_load() const override { return false; }
 
  private:
   MinTree tree_;

@@ -24,6 +24,7 @@ class PowerOfTwo final : public Router {
     outstanding_[replica.value()] = outstanding;
   }
   [[nodiscard]] bool wants_changes() const override { return true; }
+  [[nodiscard]] bool watches_load() const override { return false; }
 
  private:
   std::uint32_t draw(std::uint32_t count) {

@@ -33,6 +33,8 @@ class VllmV1Scheduler final : public Scheduler {
   bool plan(Time now, StepPlan& plan, SchedulerListener& listener) override;
   void complete(Time now, SchedulerListener& listener) override;
   [[nodiscard]] SchedulerLoad load() const override;
+  void look_ahead(std::int64_t most, DecodesAhead& ahead) const override;
+  void pass(std::int64_t steps, Time now) override;
   [[nodiscard]] int steps_in_flight() const override { return config_.async_scheduling ? 2 : 1; }
   void keep_rows(bool keep) override { keep_rows_ = keep; }
   [[nodiscard]] const std::vector<StepRow>& rows() const override { return rows_; }
@@ -70,6 +72,8 @@ class VllmV1Scheduler final : public Scheduler {
   // Decoding in lockstep (vllm_v1_pace.cpp).
   [[nodiscard]] bool ends_by_length(const Sequence& sequence) const;
   [[nodiscard]] bool lockstep_fits() const;
+  [[nodiscard]] bool is_steady() const;
+  void advance_lockstep();
   bool plan_lockstep(Step& step, BatchShape& batch, SchedulerListener& listener);
   void plan_partial(Step& step, Budget& budget);
   void settle(Step& step);

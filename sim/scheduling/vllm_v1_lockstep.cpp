@@ -1,5 +1,7 @@
 #include "sim/scheduling/vllm_v1_lockstep.hpp"
 
+#include <algorithm>
+
 namespace ridgeline::vllm_v1 {
 
 void Lockstep::join(Sequence& sequence, std::int64_t last, bool shareable) {
@@ -54,9 +56,21 @@ void Lockstep::clear() {
   reaching_window_ = {};
 }
 
+void Lockstep::look_ahead(std::int64_t most, std::int64_t free, std::vector<std::int64_t>& free_blocks) const {
+  if (!ending_.empty()) most = std::min(most, ending_.top().tick - tick_);
+  if (!reaching_window_.empty()) most = std::min(most, reaching_window_.top().tick - tick_);
+  std::size_t due = due_index_;
+  for (std::int64_t step = 0; step < most; ++step) {
+    free -= at_boundary_[due];
+    if (free < 0) return;
+    free_blocks.push_back(free);
+    due = index_after(due);
+  }
+}
+
 void Lockstep::advance() {
   ++tick_;
-  due_index_ = due_index_ == 0 ? static_cast<std::size_t>(block_size_) - 1 : due_index_ - 1;
+  due_index_ = index_after(due_index_);
   context_ += size_;
   clipped_ += growing_;
   for (; !reaching_window_.empty() && reaching_window_.top().tick == tick_; reaching_window_.pop()) {

@@ -45,6 +45,12 @@ class Lockstep {
   [[nodiscard]] std::int64_t computed(const Sequence& sequence) const { return sequence.base + tick_; }
   [[nodiscard]] std::int64_t commit_lag() const { return commit_lag_; }
 
+  /// Members whose context still grows within the window.
+  [[nodiscard]] std::int64_t growing() const { return growing_; }
+  /// The free blocks after each of the coming steps, from `free` now: up to the first in which a sequence ends or fills its
+  /// window, as long as there are blocks, at most `most`.
+  void look_ahead(std::int64_t most, std::int64_t free, std::vector<std::int64_t>& free_blocks) const;
+
   /// The step is planned: every member gets its token.
   void advance();
   /// A sequence whose last token the step just planned samples, in admission order; null when there is none left.
@@ -64,6 +70,10 @@ class Lockstep {
   [[nodiscard]] std::size_t slot_of(std::int64_t offset) const {
     const std::int64_t rest = offset % block_size_;
     return static_cast<std::size_t>(rest < 0 ? rest + block_size_ : rest);
+  }
+
+  [[nodiscard]] std::size_t index_after(std::size_t due) const {
+    return due == 0 ? static_cast<std::size_t>(block_size_) - 1 : due - 1;
   }
 
   std::int64_t block_size_;

@@ -30,12 +30,8 @@ bool VllmV1Scheduler::lockstep_fits() const {
 bool VllmV1Scheduler::plan_lockstep(Step& step, BatchShape& batch, SchedulerListener& listener) {
   const std::int64_t members = lockstep_.size();
   Budget budget{.tokens = config_.max_num_batched_tokens - members, .rows = config_.max_num_batched_tokens - members};
-  runs_->take(lockstep_.due_blocks());
-  for (Sequence* sequence : lockstep_.due_commits()) {
-    runs_->commit(sequence->kv, lockstep_.computed(*sequence) + lockstep_.commit_lag());
-  }
+  advance_lockstep();
   if (keep_rows_) list_members(step);
-  lockstep_.advance();
   step.tick = lockstep_.tick();
   step.decodes = members;
 
@@ -50,6 +46,15 @@ bool VllmV1Scheduler::plan_lockstep(Step& step, BatchShape& batch, SchedulerList
   describe(step, batch);
   settle(step);
   return true;
+}
+
+// One more token for every member.
+void VllmV1Scheduler::advance_lockstep() {
+  runs_->take(lockstep_.due_blocks());
+  for (Sequence* sequence : lockstep_.due_commits()) {
+    runs_->commit(sequence->kv, lockstep_.computed(*sequence) + lockstep_.commit_lag());
+  }
+  lockstep_.advance();
 }
 
 void VllmV1Scheduler::list_members(Step& step) {
@@ -101,6 +106,39 @@ void VllmV1Scheduler::settle(Step& step) {
     ++sequence->pins;
     if (ends_by_length(*sequence)) lockstep_.leave(*sequence);
   }
+}
+
+// --- Several steps at once
+// -----------------------------------------------------------------------------------------------
+
+// Steps in flight and to come do nothing but decode the same members, until one of those ends or a request arrives.
+bool VllmV1Scheduler::is_steady() const {
+  if (!in_lockstep_ || lockstep_.size() == 0 || partial_ || keep_rows_) return false;
+  const std::int64_t left = config_.max_num_batched_tokens - lockstep_.size();
+  const bool admits = !waiting_.empty() && left > 0 && running_.size() < config_.max_num_seqs;
+  if (left < 0 || admits) return false;
+  for (std::int64_t place = 0; place < in_flight_.size(); ++place) {
+    const Step& step = in_flight_.at(place);
+    if (step.decodes != lockstep_.size() || !step.rows.empty() || !step.ending.empty()) return false;
+  }
+  return true;
+}
+
+void VllmV1Scheduler::look_ahead(std::int64_t most, DecodesAhead& ahead) const {
+  ahead.free_blocks.clear();
+  if (!is_steady()) return;
+  ahead.load = load();
+  ahead.load.waiting = waiting_.size();  // the next plan sees all
+  ahead.growth_in_window = Tokens{lockstep_.growing()};
+  lockstep_.look_ahead(most, kv_->free_blocks(), ahead.free_blocks);
+}
+
+void VllmV1Scheduler::pass(std::int64_t steps, Time now) {
+  for (std::int64_t step = 0; step < steps; ++step) advance_lockstep();
+  settle(in_flight_.back());
+  unseen_ = 0;
+  futile_preemptions_ = 0;
+  last_complete_ = now;
 }
 
 // --- There and back

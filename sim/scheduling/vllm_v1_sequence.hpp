@@ -88,6 +88,9 @@ class StepRing {
  public:
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] const Step& at(std::int64_t place) const {
+    return steps_[(first_ + static_cast<std::size_t>(place)) % steps_.size()];
+  }
   Step& front() { return steps_[first_]; }
   Step& back() { return steps_[(first_ + static_cast<std::size_t>(size_) - 1) % steps_.size()]; }
   /// The slot that `push` will make the newest step.

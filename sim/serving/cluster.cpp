@@ -19,6 +19,9 @@ void Cluster::add_replica(ReplicaSetup setup, std::unique_ptr<Scheduler> schedul
 }
 
 void Cluster::start() {
+  if (router_->watches_load()) {
+    for (const auto& replica : replicas_) replica->take_single_steps();
+  }
   pull();
   wake_for_next(queue_.now());
 }
@@ -36,7 +39,7 @@ void Cluster::wake_for_next(Time now) {
   queue_.schedule(std::max(next_->arrival, now), Phase::arrive, *this);
 }
 
-void Cluster::wake(Time now, std::uint64_t) {
+void Cluster::wake(Time now, std::uint32_t) {
   wake_pending_ = false;
   while (next_ && next_->arrival <= now && may_send()) {
     Request& request = requests_.take(std::move(*next_));

@@ -33,7 +33,7 @@ class Cluster final : public Process, private ReplicaOwner {
   /// Throws InternalError when a request is still inside: everything that enters must leave.
   void check_drained() const;
 
-  void wake(Time now, std::uint64_t token) override;
+  void wake(Time now, std::uint32_t token) override;
   [[nodiscard]] std::string_view name() const override { return "client"; }
 
  private:

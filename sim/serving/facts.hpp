@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/base/id.hpp"
@@ -34,6 +35,24 @@ struct ChunksEmitted {
   std::int64_t tokens = 0;
 };
 
+/// A step with its times.
+struct TimedStep {
+  StepPrice price;
+  Time end;
+  Tokens computed;        ///< rows of its batch
+  SchedulerLoad planned;  ///< right after it was planned, its blocks taken
+};
+
+/// Completed steps in a row that each gave one token to each of the same sequences, while nothing else happened on the replica.
+struct DecodeRun {
+  PoolId pool;
+  ReplicaId replica;
+  Time start;     ///< of the first step; each of the others starts where the one before ends
+  Time previous;  ///< when the sequences got their tokens before
+  std::int64_t sequences = 0;
+  std::span<const TimedStep> steps;  ///< valid during the call
+};
+
 /// Listens to facts. Default: ignores them.
 class Observer {
  public:
@@ -46,6 +65,11 @@ class Observer {
   virtual void chunks(const ChunksEmitted& /*fact*/) {}
   virtual void step_done(const StepDone& /*fact*/) {}
   virtual void finished(const Request& /*request*/, Time /*now*/) {}
+
+  /// True: the observer may hear of several steps at once and after the fact, through `run_done` in place of `step_done` and
+  /// `chunks`. False: replicas take every step by itself.
+  [[nodiscard]] virtual bool takes_runs() const { return false; }
+  virtual void run_done(const DecodeRun& /*fact*/) {}
 };
 
 }  // namespace ridgeline

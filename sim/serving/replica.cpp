@@ -1,72 +1,85 @@
 #include "sim/serving/replica.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace ridgeline {
 
 Replica::Replica(ReplicaSetup setup, EventQueue& queue, std::unique_ptr<Scheduler> scheduler, std::shared_ptr<StepCost> cost,
                  std::vector<Observer*> observers, ReplicaOwner& owner)
-    : setup_(std::move(setup)),
+    : Process(setup.id.value() + 1),
+      setup_(std::move(setup)),
       queue_(queue),
       scheduler_(std::move(scheduler)),
       cost_(std::move(cost)),
       observers_(std::move(observers)),
-      owner_(owner) {
+      owner_(owner),
+      takes_runs_(!setup_.single_steps && !setup_.log_steps &&
+                  std::all_of(observers_.begin(), observers_.end(), [](const Observer* one) { return one->takes_runs(); })),
+      most_in_flight_(static_cast<std::size_t>(scheduler_->steps_in_flight())) {
+  slots_.resize(std::bit_ceil(most_in_flight_ + 1));
   scheduler_->keep_rows(setup_.log_steps);
 }
 
 void Replica::enqueue(Request& request, Time now) {
   now_ = now;
+  const bool interrupts = !run_.empty();
+  if (interrupts) interrupt_run(now);
   scheduler_->add(request, now);
   // A busy engine looks at its queue when a step ends, not before.
-  if (in_flight_.empty() && !plan_pending_) {
-    plan_pending_ = true;
-    queue_.schedule(now, Phase::plan, *this, wake_to_plan);
+  if (steps_in_flight_ == 0) {
+    plan_later(now);
+  } else if (interrupts && !plan_pending_) {
+    await_step_end();
   }
   owner_.replica_changed(setup_.id);
 }
 
-void Replica::wake(Time now, std::uint64_t token) {
+void Replica::wake(Time now, std::uint32_t token) {
   now_ = now;
   if (token == wake_to_complete) {
+    if (!run_.empty()) pass_steps(run_.size() - most_in_flight_);
     complete_step(now);
     // Arrivals of this very instant come first; then the next step sees them.
     if (queue_.pending_before(Phase::plan)) {
-      if (!plan_pending_) queue_.schedule(now, Phase::plan, *this, wake_to_plan);
-      plan_pending_ = true;
+      plan_later(now);
     } else if (!plan_pending_) {
       plan_steps(now);
     }
   } else if (token == wake_to_plan) {
     plan_pending_ = false;
     plan_steps(now);
-  } else if (in_flight_.empty() && !plan_pending_) {
+  } else if (steps_in_flight_ == 0 && !plan_pending_) {
     plan_steps(now);
   }
   owner_.replica_changed(setup_.id);
 }
 
+// At this instant, when everything else has happened.
+void Replica::plan_later(Time now) {
+  if (plan_pending_) return;
+  plan_pending_ = true;
+  queue_.schedule(now, Phase::plan, *this, wake_to_plan);
+}
+
 void Replica::plan_steps(Time now) {
-  while (static_cast<int>(in_flight_.size()) < scheduler_->steps_in_flight()) {
-    StepInFlight step;
-    if (!spare_.empty()) {
-      step = std::move(spare_.back());
-      spare_.pop_back();
-    }
+  while (steps_in_flight_ < most_in_flight_) {
+    StepInFlight& step = in_flight(steps_in_flight_);
     step.plan.clear();
-    if (!scheduler_->plan(now, step.plan, *this)) {
-      spare_.push_back(std::move(step));
-      if (in_flight_.empty()) set_timer(now);
-      return;
-    }
-    step.price = price_of(step.plan);
-    step.start = in_flight_.empty() ? now : in_flight_.back().end;
+    if (!scheduler_->plan(now, step.plan, *this)) break;
+    step.timed.price = price_of(step.plan);
+    step.start = steps_in_flight_ == 0 ? now : in_flight(steps_in_flight_ - 1).timed.end;
     // A step takes at least a picosecond, so that time moves.
-    step.end = step.start + std::max<Duration>(step.price.total, Duration::picoseconds(1));
-    step.planned = scheduler_->load();
-    queue_.schedule(step.end, Phase::complete, *this, wake_to_complete);
-    in_flight_.push_back(std::move(step));
+    step.timed.end = step.start + std::max<Duration>(step.timed.price.total, Duration::picoseconds(1));
+    step.timed.computed = step.plan.batch.tokens();
+    step.timed.planned = scheduler_->load();
+    ++steps_in_flight_;
+  }
+  if (steps_in_flight_ > 0) {
+    await_step_end();
+  } else {
+    set_timer(now);
   }
 }
 
@@ -91,9 +104,9 @@ StepPrice Replica::price_of(const StepPlan& plan) {
 }
 
 void Replica::complete_step(Time now) {
-  StepInFlight step = std::move(in_flight_.front());
-  in_flight_.pop_front();
+  StepInFlight& step = in_flight(0);
   ++steps_;
+  last_end_ = now;
   scheduler_->complete(now, *this);
   const StepDone fact{.pool = setup_.pool,
                       .replica = setup_.id,
@@ -101,12 +114,13 @@ void Replica::complete_step(Time now) {
                       .start = step.start,
                       .end = now,
                       .plan = &step.plan,
-                      .price = &step.price,
-                      .planned = step.planned,
+                      .price = &step.timed.price,
+                      .planned = step.timed.planned,
                       .load = scheduler_->load(),
                       .rows = setup_.log_steps ? &scheduler_->rows() : nullptr};
   for (Observer* observer : observers_) observer->step_done(fact);
-  spare_.push_back(std::move(step));
+  ++oldest_;
+  --steps_in_flight_;
 }
 
 void Replica::admitted(Request& request, Tokens cached) {

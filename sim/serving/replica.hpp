@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,17 +30,23 @@ struct ReplicaSetup {
   std::string name;             ///< "h100[3]", for messages and logs
   BytesPerSecond host_link;     ///< for KV swapped to or fetched from host memory; 0 = the engine never does
   bool log_steps = false;       ///< keep per-request rows of every step for observers
+  bool single_steps = false;    ///< every step is an event
 };
 
+/// One event a step, or, where the scheduler is sure of the next decode steps, one event for all of them: the replica prices
+/// them ahead, and if a request arrives on the way, it takes those that have ended by then and looks ahead anew.
 class Replica final : public Process, private SchedulerListener {
  public:
   Replica(ReplicaSetup setup, EventQueue& queue, std::unique_ptr<Scheduler> scheduler, std::shared_ptr<StepCost> cost,
           std::vector<Observer*> observers, ReplicaOwner& owner);
 
+  /// From now on every step is an event. Observers that do not take runs of steps have the same effect.
+  void take_single_steps() { takes_runs_ = false; }
+
   /// A request was routed here. It is seen by the next plan, at the earliest one of this instant.
   void enqueue(Request& request, Time now);
 
-  void wake(Time now, std::uint64_t token) override;
+  void wake(Time now, std::uint32_t token) override;
   [[nodiscard]] std::string_view name() const override { return setup_.name; }
   [[nodiscard]] SchedulerLoad load() const { return scheduler_->load(); }
   [[nodiscard]] ReplicaId id() const { return setup_.id; }
@@ -49,22 +54,32 @@ class Replica final : public Process, private SchedulerListener {
 
  private:
   // Tokens of our own events.
-  static constexpr std::uint64_t wake_to_plan = 0;
-  static constexpr std::uint64_t wake_to_complete = 1;
-  static constexpr std::uint64_t wake_by_timer = 2;  // the scheduler asked for it
+  static constexpr std::uint32_t wake_to_plan = 0;
+  static constexpr std::uint32_t wake_to_complete = 1;
+  static constexpr std::uint32_t wake_by_timer = 2;  // the scheduler asked for it
 
   struct StepInFlight {
     StepPlan plan;
-    StepPrice price;
     Time start;
-    Time end;
-    SchedulerLoad planned;
+    TimedStep timed;
   };
+  /// Step `place` in flight, 0 = the oldest. The place behind the newest is free to be filled.
+  StepInFlight& in_flight(std::size_t place) { return slots_[(oldest_ + place) & (slots_.size() - 1)]; }
 
   void plan_steps(Time now);
+  void plan_later(Time now);
   void set_timer(Time now);
   void complete_step(Time now);
   StepPrice price_of(const StepPlan& plan);
+
+  // Runs of decode steps (replica_run.cpp).
+  void await_step_end();
+  void look_ahead();
+  void grow(BatchShape& batch) const;
+  void pass_steps(std::size_t steps);
+  void tell_run(std::size_t steps);
+  void take_from_run(std::size_t steps);
+  void interrupt_run(Time now);
 
   void admitted(Request& request, Tokens cached) override;
   void preempted(Request& request) override;
@@ -78,12 +93,22 @@ class Replica final : public Process, private SchedulerListener {
   std::shared_ptr<StepCost> cost_;
   std::vector<Observer*> observers_;
   ReplicaOwner& owner_;
+  bool takes_runs_;
 
-  std::deque<StepInFlight> in_flight_;   // oldest first; at most scheduler_->steps_in_flight()
-  std::vector<StepInFlight> spare_;      // recycled, so that steady state allocates nothing
+  // A ring of a power of two: no allocation in steady state.
+  std::vector<StepInFlight> slots_;
+  std::size_t oldest_ = 0;
+  std::size_t steps_in_flight_ = 0;
+  std::size_t most_in_flight_;
+
+  // The steps in flight and those that are sure to follow; empty when each step is taken by itself.
+  std::vector<TimedStep> run_;
+  DecodesAhead ahead_;
+
   bool plan_pending_ = false;
   Time timer_;                           // the latest timer set; an earlier one may still come and does no harm
   Time now_;                             // of the call in progress, for listener call-backs
+  Time last_end_;                        // of a step
   std::int64_t steps_ = 0;
 };
 

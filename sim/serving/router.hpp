@@ -18,6 +18,8 @@ class Router {
   virtual void changed(ReplicaId /*replica*/, std::int64_t /*outstanding*/, const SchedulerLoad& /*load*/) {}
   /// Routers that never look at loads spare the cluster the calls.
   [[nodiscard]] virtual bool wants_changes() const { return false; }
+  /// False: it looks at `outstanding` only. Then `load` may be as of the start of a run of decode steps.
+  [[nodiscard]] virtual bool watches_load() const { return wants_changes(); }
 };
 
 }  // namespace ridgeline

@@ -51,6 +51,14 @@ struct StepRow {
   Tokens output;    ///< output tokens after the step
 };
 
+/// Decode steps that are sure to follow: see Scheduler::look_ahead.
+struct DecodesAhead {
+  SchedulerLoad load;                     ///< after planning any of them, but for `free_blocks`
+  Tokens growth_in_window;                ///< of BatchShape::decode_context_in_window, each step
+  std::vector<std::int64_t> free_blocks;  ///< after planning each of them; as many as there are steps
+  [[nodiscard]] std::int64_t steps() const { return static_cast<std::int64_t>(free_blocks.size()); }
+};
+
 /// An engine's scheduler with its KV bookkeeping: which tokens of which requests the next step computes.
 ///
 /// Protocol: the replica calls `plan`; a true answer is a step in flight, whose outputs it hands back with `complete`, oldest first.
@@ -74,6 +82,13 @@ class Scheduler {
   [[nodiscard]] virtual Time next_wake() const { return Time::max(); }
 
   [[nodiscard]] virtual int steps_in_flight() const { return 1; }
+
+  /// Which steps, at most `most`, are sure to be planned after the newest one if no request arrives first, all in the steady
+  /// state: they and every step in flight give one token to each of the newest step's decode sequences and do nothing else,
+  /// and no sequence ends before the last of them does.
+  virtual void look_ahead(std::int64_t /*most*/, DecodesAhead& ahead) const { ahead.free_blocks.clear(); }
+  /// So many times: the oldest step in flight ends, and the next one that `look_ahead` saw is planned. `now` is the last time.
+  virtual void pass(std::int64_t /*steps*/, Time /*now*/) { throw InternalError("this scheduler does not look ahead"); }
 
   /// Rows of the step just completed, in batch order, preempted rows where the engine would list them. Costs O(batch);
   /// only called when a step log was asked for with `keep_rows`.

@@ -10,7 +10,7 @@ namespace {
 
 struct Recorder : Process {
   explicit Recorder(std::string& log_, char letter_) : log(log_), letter(letter_) {}
-  void wake(Time, std::uint64_t token) override { log += letter, log += std::to_string(token); }
+  void wake(Time, std::uint32_t token) override { log += letter, log += std::to_string(token); }
   [[nodiscard]] std::string_view name() const override { return "recorder"; }
   std::string& log;
   char letter;
