@@ -37,15 +37,35 @@ void MetricsCollector::chunks(const ChunksEmitted& fact) {
   if (fact.sequences > 0) itl_.add(fact.gap, fact.sequences);
 }
 
+void MetricsCollector::verified(PoolId pool, const DraftsVerified& drafts) {
+  PoolSums& sums = pools_[pool.value()];
+  SpeculationMetrics& speculation = sums.counts.speculation ? *sums.counts.speculation : sums.counts.speculation.emplace();
+  speculation.drafts += drafts.sequences;
+  speculation.draft_tokens += drafts.drafts;
+  speculation.accepted_tokens += drafts.accepted;
+  speculation.decodes += drafts.decodes;
+  speculation.decoded_tokens += drafts.decoded_tokens;
+  sums.rejected = drafts.drafts - drafts.accepted;
+}
+
 void MetricsCollector::step_done(const StepDone& fact) {
   PoolSums& pool = pools_[fact.pool.value()];
+  pool.drafting += fact.price->drafting;
+  if (pool.rejected > 0) {
+    // Rejected rows take their part of the verification, row by row.
+    const double share = static_cast<double>(pool.rejected) / fact.plan->batch.tokens().as_double();
+    pool.rejected_seconds += share * Duration(fact.price->total - fact.price->drafting).seconds();
+    pool.rejected = 0;
+  }
   pool.busy += fact.end - fact.start;
   pool.by_cause += fact.price->by_cause;
   pool.flops += fact.price->flops;
   pool.bytes += fact.price->bytes.as_double();
   ++pool.counts.steps;
   pool.counts.scheduled_tokens += fact.plan->batch.tokens().count();
+  pool.counts.step_tokens_peak = std::max(pool.counts.step_tokens_peak, fact.plan->batch.tokens().count());
   pool.counts.queue_peak = std::max(pool.counts.queue_peak, fact.planned.waiting);
+  pool.counts.running_peak = std::max(pool.counts.running_peak, fact.planned.running);
 
   const auto usage = [](const SchedulerLoad& load) {
     return load.total_blocks > 0 ? 1.0 - static_cast<double>(load.free_blocks) / static_cast<double>(load.total_blocks) : 0.0;
@@ -145,6 +165,10 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
     metrics.time_by_cause[i] = sums.by_cause[static_cast<Cause>(i)].seconds() / replica_time;
   }
   metrics.time_by_cause[static_cast<std::size_t>(Cause::idle)] = 1.0 - metrics.busy;
+  if (metrics.speculation && sums.busy > Duration{}) {
+    metrics.speculation->drafting = sums.drafting.seconds() / sums.busy.seconds();
+    metrics.speculation->rejected = sums.rejected_seconds / sums.busy.seconds();
+  }
 
   const auto share = [](double done, double peak, double seconds) { return peak > 0 && seconds > 0 ? done / (peak * seconds) : 0.0; };
   const double compute = metrics.facts.peak_compute.count();
@@ -161,6 +185,31 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   metrics.energy = Joules{watts * wall * static_cast<double>(metrics.facts.gpus)};
   return metrics;
 }
+
+namespace {
+
+// Sums, and shares weighted by the time spent in steps.
+std::optional<SpeculationMetrics> fleet_speculation(const std::vector<PoolMetrics>& pools) {
+  std::optional<SpeculationMetrics> fleet;
+  double busy = 0;
+  for (const PoolMetrics& pool : pools) {
+    const double time = pool.busy * static_cast<double>(pool.facts.replicas);
+    busy += time;
+    if (!pool.speculation) continue;
+    if (!fleet) fleet.emplace();
+    fleet->drafts += pool.speculation->drafts;
+    fleet->draft_tokens += pool.speculation->draft_tokens;
+    fleet->accepted_tokens += pool.speculation->accepted_tokens;
+    fleet->decodes += pool.speculation->decodes;
+    fleet->decoded_tokens += pool.speculation->decoded_tokens;
+    fleet->drafting += pool.speculation->drafting * time;
+    fleet->rejected += pool.speculation->rejected * time;
+  }
+  if (fleet && busy > 0) fleet->drafting /= busy, fleet->rejected /= busy;
+  return fleet;
+}
+
+}  // namespace
 
 PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pools) const {
   if (pools.size() == 1) {
@@ -193,6 +242,8 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.scheduled_tokens += pool.scheduled_tokens;
     fleet.kv_cache_usage_peak = std::max(fleet.kv_cache_usage_peak, pool.kv_cache_usage_peak);
     fleet.queue_peak = std::max(fleet.queue_peak, pool.queue_peak);
+    fleet.running_peak = std::max(fleet.running_peak, pool.running_peak);
+    fleet.step_tokens_peak = std::max(fleet.step_tokens_peak, pool.step_tokens_peak);
     fleet.kv_cache_usage_mean += pool.kv_cache_usage_mean * by_replica;
     fleet.queue_mean += pool.queue_mean * by_replica;
     fleet.running_mean += pool.running_mean * by_replica;
@@ -205,6 +256,7 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.cost += pool.cost;
     fleet.energy += pool.energy;
   }
+  fleet.speculation = fleet_speculation(pools);
   return fleet;
 }
 

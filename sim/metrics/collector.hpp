@@ -20,6 +20,7 @@ class MetricsCollector final : public Observer {
   void preempted(const Request& request, Time now) override;
   void first_token(const Request& request, Time now) override;
   void chunks(const ChunksEmitted& fact) override;
+  void verified(PoolId pool, const DraftsVerified& drafts) override;
   void step_done(const StepDone& fact) override;
   void finished(const Request& request, Time now) override;
 
@@ -48,6 +49,9 @@ class MetricsCollector final : public Observer {
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs
     double kv_peak = 0;
+    Duration drafting;
+    double rejected_seconds = 0;
+    std::int64_t rejected = 0;  // drafts of the step now ending
     PoolMetrics counts;  // its integer counters only
   };
 
