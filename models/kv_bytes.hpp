@@ -39,9 +39,10 @@ struct KvGroup {
 struct KvLayout {
   std::vector<KvGroup> groups;
   std::int64_t layers_per_group = 0;
-  Bytes page;  ///< one block of one layer on one rank
+  Bytes page;          ///< one block of one layer on one rank
+  Bytes drafter_page;  ///< one block of all layers of a drafter, which shares the block table
 
-  [[nodiscard]] Bytes block_bytes() const { return page * layers_per_group; }
+  [[nodiscard]] Bytes block_bytes() const { return page * layers_per_group + drafter_page; }
   /// Blocks that fit, rounded down; the engine keeps one of them as its null block.
   [[nodiscard]] std::int64_t blocks_in(Bytes memory) const { return memory / block_bytes(); }
   /// Blocks the longest request may hold at once in all groups: vLLM's admission cap for windowed groups,

@@ -14,11 +14,27 @@ namespace {
 double gib(Bytes bytes) { return bytes.as_double() / 1073741824.0; }
 
 Bytes unavailable(const MemoryBudget& budget) {
-  return budget.weights.total() + budget.activations + budget.non_torch + budget.graphs;
+  return budget.weights.total() + budget.drafter_weights + budget.activations + budget.non_torch + budget.graphs;
 }
 
 /// Bytes of KV that one max_model_len request needs.
 Bytes needed(const MemoryBudget& budget) { return budget.layout.block_bytes() * budget.blocks_per_request; }
+
+/// A drafter's layers join the target's blocks. Beside full attention alone they widen every block (vLLM
+/// `UniformTypeKVCacheSpecs`); in a hybrid they are layers of its full-attention bucket.
+KvLayout layout_of(const ModelSpec& model, const MemoryRequest& request) {
+  KvLayout layout = kv_layout(model, request.kv, request.block_size, request.shard);
+  if (request.drafter == nullptr || request.drafter->model.layers.empty()) return layout;
+  const ModelSpec& drafter = request.drafter->model;
+  if (layout.groups.size() == 1 && layout.groups.front().window == 0) {
+    const Shard shard{.tensor_parallel_size = request.shard.tensor_parallel_size};
+    layout.drafter_page = kv_bytes_per_token(drafter, request.kv, shard) * layout.groups.front().block_size;
+    return layout;
+  }
+  ModelSpec both = model;
+  both.layers.insert(both.layers.end(), drafter.layers.begin(), drafter.layers.end());
+  return kv_layout(both, request.kv, request.block_size, request.shard);
+}
 
 /// What the engine prints as its KV size. With several groups a block id serves either kind: V1 divided the blocks
 /// evenly, later versions print the concurrency in tokens.
@@ -38,13 +54,16 @@ MemoryBudget memory_budget(const ModelSpec& model, const MemoryRequest& request)
   budget.total = request.total_memory;
   budget.requested = Bytes{detail::ceil_to_int64(request.gpu_memory_utilization * request.total_memory.as_double())};
   budget.weights = weight_bytes(model, request.shard);
+  if (request.drafter != nullptr) {
+    budget.drafter_weights = drafter_weight_bytes(*request.drafter, request.shard.tensor_parallel_size);
+  }
   budget.activations = activation_peak(model, request);
   budget.non_torch = non_torch_memory(request);
   budget.graphs = graph_memory(request);
   budget.kv = request.kv_cache_memory.value_or(budget.requested - unavailable(budget));
   budget.kv_given = request.kv_cache_memory.has_value();
 
-  budget.layout = kv_layout(model, request.kv, request.block_size, request.shard);
+  budget.layout = layout_of(model, request);
   budget.num_gpu_blocks = std::max<std::int64_t>(0, budget.layout.blocks_in(budget.kv));
   budget.blocks_per_request =
       budget.layout.blocks_of_request(Tokens{request.max_model_len}, request.max_num_batched_tokens);
@@ -102,7 +121,8 @@ void require_fits(const ModelSpec& model, const MemoryRequest& request, const Me
     text += fmt::format(
         " ({:.2f} GiB x gpu_memory_utilization {} = {:.2f} GiB, less weights {:.2f}, activations {:.2f}, "
         "other {:.2f}, CUDA graphs {:.2f})",
-        gib(budget.total), request.gpu_memory_utilization, gib(budget.requested), gib(budget.weights.total()),
+        gib(budget.total), request.gpu_memory_utilization, gib(budget.requested),
+        gib(budget.weights.total() + budget.drafter_weights),
         gib(budget.activations), gib(budget.non_torch), gib(budget.graphs));
   }
   std::vector<std::string> remedies;

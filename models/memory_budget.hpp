@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/drafter.hpp"
 #include "models/kv_bytes.hpp"
 #include "models/parameters.hpp"
 #include "sim/base/units.hpp"
@@ -39,6 +40,7 @@ struct MemoryRequest {
   std::int64_t block_size = 0;
   KvFormat kv;
   Shard shard;
+  const DrafterSpec* drafter = nullptr;  ///< on the same GPUs: weights, and KV in the same blocks
   int nodes = 1;  ///< machines the tensor-parallel ranks are spread over
   EngineAge age = EngineAge::vllm_v1;
   bool enforce_eager = false;      ///< no CUDA graphs
@@ -50,6 +52,7 @@ struct MemoryBudget {
   Bytes total;
   Bytes requested;  ///< ceil(utilisation x total)
   WeightBytes weights;
+  Bytes drafter_weights;
   Bytes activations;  ///< transient peak of the profile run
   Bytes non_torch;    ///< CUDA context growth, NCCL buffers, workspaces
   Bytes graphs;       ///< deducted by the engine, or 0

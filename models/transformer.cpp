@@ -102,7 +102,7 @@ class Transformer final : public WorkModel {
         append_attention(op, batch, work.ops);
         continue;
       }
-      const std::int64_t rows = op.rows == RowSource::tokens ? batch.tokens().count() : batch.sampled_sequences;
+      const std::int64_t rows = op.rows == RowSource::tokens ? batch.tokens().count() : batch.logit_rows();
       if (rows > 0) work.ops.push_back(std::visit(Instantiate{op, rows}, op.shape));
     }
     return work;

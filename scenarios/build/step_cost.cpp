@@ -6,6 +6,7 @@
 #include "hardware/table_cost.hpp"
 #include "models/transformer.hpp"
 #include "sim/cost/composed_step_cost.hpp"
+#include "sim/cost/speculative_step_cost.hpp"
 
 namespace ridgeline {
 namespace {
@@ -13,6 +14,17 @@ namespace {
 // CPU time to launch one kernel outside a CUDA graph. Bounds prefills above the largest captured size from below: engines
 // launch ahead of the GPU, so it shows only where kernels are shorter than this.
 constexpr Duration eager_launch = Duration::microseconds(4);
+
+DrafterWork drafter_work(const Pool& pool) {
+  const SpeculationConfig& speculation = *pool.engine.speculation;
+  DrafterWork work{.tree_depth = speculation.tree_depth, .tree_topk = speculation.tree_topk, .host = pool.drafter_host};
+  if (!pool.drafter) return work;
+  work.model = make_drafter(*pool.drafter, pool.tensor_parallel_size, pool.kv);
+  work.sequential = pool.drafter->sequential();
+  work.window = pool.drafter->model.sliding_window();
+  work.extra_rows = speculation.method == "draft_model" ? 1 : 0;  // the bonus token, which the target has not read yet
+  return work;
+}
 
 }  // namespace
 
@@ -33,7 +45,10 @@ std::shared_ptr<const DeviceModel> make_device(const Scenario& scenario, const P
 std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool) {
   if (scenario.cost.kind == CostKind::constant) return std::make_shared<ConstantStepCost>(scenario.cost.step_time);
   StepCostOptions options{.host = pool.host, .graph_sizes = pool.cudagraph_capture_sizes, .eager_launch = eager_launch};
-  return std::make_shared<ComposedStepCost>(make_work_model(pool), make_device(scenario, pool), std::move(options));
+  const std::shared_ptr<const DeviceModel> device = make_device(scenario, pool);
+  auto target = std::make_unique<ComposedStepCost>(make_work_model(pool), device, options);
+  if (!pool.engine.speculation) return target;
+  return std::make_shared<SpeculativeStepCost>(std::move(target), device, std::move(options), drafter_work(pool));
 }
 
 }  // namespace ridgeline

@@ -79,25 +79,6 @@ std::optional<HostOverhead> read_host_overhead(MapReader& reader, const EnginePr
   return host;
 }
 
-std::optional<SpeculationConfig> read_speculation(MapReader& reader) {
-  const std::optional<Config> node = reader.child("speculative_config");
-  if (!node || node->is_null()) return std::nullopt;
-  MapReader map(*node, reader.errors());
-  SpeculationConfig speculation;
-  speculation.method = map.choice("method", "", {"ngram", "eagle", "draft_model"});
-  if (!map.has("method")) map.mistake("method", "is missing; expected ngram, eagle or draft_model");
-  speculation.num_speculative_tokens = map.require<int>("num_speculative_tokens", {1, 64});
-  speculation.acceptance = map.list<double>("acceptance", fraction);
-  for (const std::int64_t count : map.list<std::int64_t>("accepted", {0, 64})) {
-    speculation.accepted.push_back(static_cast<int>(count));
-  }
-  if (speculation.acceptance.empty() == speculation.accepted.empty()) {
-    map.mistake("acceptance", "give either `acceptance` (a probability per draft position) or `accepted` (fixed counts)");
-  }
-  map.done();
-  return speculation;
-}
-
 std::vector<std::int64_t> read_kv_groups(MapReader& reader) {
   std::vector<std::int64_t> groups;
   const std::optional<Config> node = reader.child("kv_groups");
@@ -134,7 +115,6 @@ void read_flags(MapReader& reader, const EngineProfile& profile, EngineConfig& c
   }
   if (has("scheduling_policy")) config.scheduling_policy = reader.choice("scheduling_policy", "fcfs", {"fcfs", "priority"});
   if (has("kv_groups")) config.kv_groups = read_kv_groups(reader);
-  if (has("speculative_config")) config.speculation = read_speculation(reader);
   if (has("max_prefill_tokens")) {
     config.max_prefill_tokens = reader.get<Tokens>("max_prefill_tokens", Tokens{16384}, at_least_one).count();
   }
@@ -151,6 +131,18 @@ void read_flags(MapReader& reader, const EngineProfile& profile, EngineConfig& c
   if (has("max_queue_delay")) config.max_queue_delay = reader.get<Duration>("max_queue_delay", Duration{}, non_negative);
   if (has("chunk_unit")) config.chunk_unit = reader.get<Tokens>("chunk_unit", Tokens{64}, at_least_one).count();
   if (has("chunk_policy")) config.chunk_policy = reader.choice("chunk_policy", "fcfs", {"fcfs", "equal_progress"});
+}
+
+void read_speculation_into(MapReader& reader, EngineKeys& keys) {
+  keys.speculation = read_speculation(reader.child("speculative_config"), reader.errors());
+  if (!keys.speculation || keys.speculation->config.num_speculative_tokens == 0) return;
+  keys.config.speculation = keys.speculation->config;
+  if (!forbids_async_scheduling(*keys.config.speculation)) return;
+  if (reader.has("async_scheduling") && keys.config.async_scheduling) {
+    reader.mistake("async_scheduling", fmt::format("drafts of `{}` are made on the host between steps; expected false",
+                                                   keys.config.speculation->method));
+  }
+  keys.config.async_scheduling = false;
 }
 
 template <class T>
@@ -198,6 +190,7 @@ EngineKeys read_engine(const Config& node, Diagnostics& errors) {
   }
   if (has("chunked_prefill_size")) keys.chunked_prefill_size = reader.maybe<std::int64_t>("chunked_prefill_size", {-1, 1e9});
   read_flags(reader, profile, keys.config);
+  if (has("speculative_config")) read_speculation_into(reader, keys);
   refuse_unsimulated(reader);
   refuse_foreign_options(reader, profile);
   reader.done();
@@ -251,11 +244,12 @@ EngineConfig resolve_engine(const EngineKeys& keys, std::int64_t max_model_len, 
   return config;
 }
 
-std::vector<std::int64_t> cudagraph_capture_sizes(const EngineKeys& keys, const EngineConfig& engine, const GpuSpec& gpu) {
+std::vector<std::int64_t> cudagraph_capture_sizes(const EngineKeys& keys, const EngineConfig& engine, const GpuSpec& gpu,
+                                                  bool rounds_to_drafts) {
   std::vector<std::int64_t> sizes;
   if (keys.enforce_eager) return sizes;
   const bool main_2026 = keys.profile->name == "vllm-main-2026";
-  const int drafts = engine.speculation ? engine.speculation->num_speculative_tokens : 0;
+  const std::int64_t drafts = engine.speculation ? engine.speculation->num_speculative_tokens : 0;
   const std::int64_t most_of_gpu = main_2026 && gpu.architecture == "blackwell" ? 1024 : 512;
   const std::int64_t most = std::min({2 * engine.max_num_seqs * (1 + drafts), engine.max_num_batched_tokens, most_of_gpu});
   // Steps of 16 from 256 on came after 0.11 (vLLM `config/vllm.py`).
@@ -265,6 +259,12 @@ std::vector<std::int64_t> cudagraph_capture_sizes(const EngineKeys& keys, const 
   }
   if (main_2026 && engine.max_num_batched_tokens <= most && sizes.back() != engine.max_num_batched_tokens) {
     sizes.push_back(engine.max_num_batched_tokens);
+  }
+  if (rounds_to_drafts && drafts > 0) {
+    // vLLM `adjust_cudagraph_sizes_for_spec_decode`: a uniform decode has 1 + k rows a sequence.
+    for (std::int64_t& size : sizes) size = ceil_divide(size, 1 + drafts) * (1 + drafts);
+    std::erase_if(sizes, [&](std::int64_t size) { return size > most; });
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
   }
   return sizes;
 }

@@ -9,6 +9,7 @@
 #include "hardware/gpu.hpp"
 #include "models/model_spec.hpp"
 #include "scenarios/load/engine_profiles.hpp"
+#include "scenarios/load/resolve_speculation.hpp"
 #include "sim/base/config.hpp"
 #include "sim/serving/engine_config.hpp"
 
@@ -32,6 +33,7 @@ struct EngineKeys {
   std::optional<std::int64_t> num_gpu_blocks_override;
   std::optional<Bytes> kv_cache_memory_bytes;
   std::optional<HostOverhead> host;
+  std::optional<SpeculationKeys> speculation;
 
   EngineConfig config;  ///< the flags with plain defaults, the profile's where it has one
 };
@@ -44,6 +46,8 @@ EngineKeys read_engine(const Config& node, Diagnostics& errors);
 EngineConfig resolve_engine(const EngineKeys& keys, std::int64_t max_model_len, const GpuSpec* gpu);
 
 /// Sizes of the batches for which the engine captures CUDA graphs, ascending. Empty when it runs eagerly.
-std::vector<std::int64_t> cudagraph_capture_sizes(const EngineKeys& keys, const EngineConfig& engine, const GpuSpec& gpu);
+/// `rounds_to_drafts`: to multiples of 1 + k, as vLLM's model runner V1 does.
+std::vector<std::int64_t> cudagraph_capture_sizes(const EngineKeys& keys, const EngineConfig& engine, const GpuSpec& gpu,
+                                                  bool rounds_to_drafts = false);
 
 }  // namespace ridgeline

@@ -90,8 +90,7 @@ void read_model(Resolving& r, MapReader& reader, bool required) {
 }
 
 // Formats the GPU's tensor cores lack are unpacked to 16 bits in the kernel (vLLM's Marlin kernels): the bytes shrink, the math does not.
-void fit_formats_to_gpu(Resolving& r) {
-  ModelSpec& model = *r.out.pool.model;
+void fit_formats_to_gpu(Resolving& r, ModelSpec& model) {
   const GpuSpec& gpu = *r.out.pool.gpu;
   for (std::size_t i = 0; i < model.formats.size(); ++i) {
     WeightFormat& format = model.formats[i];
@@ -114,7 +113,7 @@ void apply_precision(Resolving& r) {
   adopt_mistakes(r.errors, r.engine_key("quantization"),
                  [&] { pool.model = with_precision(*pool.model, keys.quantization, keys.dtype); });
   adopt_mistakes(r.errors, r.engine_key("kv_cache_dtype"), [&] { pool.kv = kv_format(keys.kv_cache_dtype, *pool.model); });
-  if (pool.gpu) fit_formats_to_gpu(r);
+  if (pool.gpu) fit_formats_to_gpu(r, *pool.model);
 }
 
 void check_parallelism(Resolving& r) {
@@ -137,6 +136,23 @@ void check_parallelism(Resolving& r) {
     }
   }
 }
+
+void add_drafter(Resolving& r) {
+  Pool& pool = r.out.pool;
+  const SpeculationKeys& keys = *r.out.keys.speculation;
+  pool.drafter_host = keys.host.value_or(pool.host);
+  pool.drafter_host.overlapped = pool.host.overlapped;
+  if (!pool.gpu) return;  // neither priced nor counted
+  adopt_mistakes(r.errors, r.engine_key("speculative_config"), [&] {
+    pool.drafter = make_drafter_spec(keys, *pool.model, r.out.keys.dtype);
+    if (pool.drafter && pool.drafter->sequential()) require_tensor_parallel(pool.drafter->model, pool.tensor_parallel_size);
+    if (pool.drafter && r.cost.kind != CostKind::constant) (void)make_drafter(*pool.drafter, pool.tensor_parallel_size, pool.kv);
+  });
+  if (pool.drafter) fit_formats_to_gpu(r, pool.drafter->model);
+}
+
+// Model runner V2 serves dense models since 2026 (engine-semantics of vLLM main); V1 still the mixtures of experts.
+bool uses_model_runner_v1(const Pool& pool) { return pool.engine.profile == "vllm-main-2026" && pool.model && pool.model->moe; }
 
 std::int64_t resolve_model_len(Resolving& r) {
   const EngineKeys& keys = r.out.keys;
@@ -164,13 +180,14 @@ std::optional<EngineAge> age_of(const EngineProfile& profile) {
 // Blocks that cannot exist: weights and cache together exceed the card.
 void check_override(Resolving& r, const MemoryBudget& budget, std::int64_t blocks) {
   const double cache = static_cast<double>(blocks) * budget.layout.block_bytes().as_double();
-  const double room = (budget.total - budget.weights.total()).as_double();
+  const Bytes weights = budget.weights.total() + budget.drafter_weights;
+  const double room = (budget.total - weights).as_double();
   const Config at = r.engine_key("num_gpu_blocks_override");
   if (cache > room) {
     r.errors.add(at.mistake(fmt::format("{} blocks of {:.3f} MiB are {:.2f} GiB, but beside {:.2f} GiB of weights the GPU has {:.2f} GiB; "
                                         "at most {} blocks", blocks, budget.layout.block_bytes().as_double() * 0x1p-20, cache * gib,
-                                        budget.weights.total().as_double() * gib, std::max(0.0, room * gib),
-                                        std::max<std::int64_t>(0, budget.layout.blocks_in(budget.total - budget.weights.total())))));
+                                        weights.as_double() * gib, std::max(0.0, room * gib),
+                                        std::max<std::int64_t>(0, budget.layout.blocks_in(budget.total - weights)))));
   } else if (blocks > budget.num_gpu_blocks) {
     r.warn(at, fmt::format("{} blocks are more than the {} that the memory budget leaves", blocks, budget.num_gpu_blocks));
   }
@@ -199,6 +216,7 @@ void count_memory(Resolving& r) {
                               .block_size = engine.block_size,
                               .kv = pool.kv,
                               .shard = pool.shard(),
+                              .drafter = pool.drafter ? &*pool.drafter : nullptr,
                               .age = age.value_or(EngineAge::vllm_v1),
                               .enforce_eager = keys.enforce_eager};
   r.adopt(r.key("model"), [&] {
@@ -224,9 +242,6 @@ void resolve_engine_and_memory(Resolving& r) {
   pool.tensor_parallel_size = keys.tensor_parallel_size;
   pool.host = keys.host.value_or(keys.profile->host);
   pool.enforce_eager = keys.enforce_eager;
-  if (keys.config.speculation && r.cost.kind != CostKind::constant) {
-    r.errors.add(r.engine_key("speculative_config").mistake("speculative decoding has no price in this version; only `cost: {model: constant}` runs it"));
-  }
   if (!keys.config.kv_groups.empty() && pool.model) {
     r.errors.add(r.engine_key("kv_groups").mistake("follows from the model's layers; leave it out when there is a model"));
   }
@@ -234,11 +249,12 @@ void resolve_engine_and_memory(Resolving& r) {
   if (pool.model) {
     apply_precision(r);
     check_parallelism(r);
+    if (keys.config.speculation && r.errors.size() == before) add_drafter(r);
   }
   const std::int64_t max_model_len = resolve_model_len(r);
   pool.engine = resolve_engine(keys, max_model_len, pool.gpu ? &*pool.gpu : nullptr);
   pool.engine.num_gpu_blocks = keys.num_gpu_blocks_override.value_or(0);
-  if (pool.gpu) pool.cudagraph_capture_sizes = cudagraph_capture_sizes(keys, pool.engine, *pool.gpu);
+  if (pool.gpu) pool.cudagraph_capture_sizes = cudagraph_capture_sizes(keys, pool.engine, *pool.gpu, uses_model_runner_v1(pool));
   pool.num_gpu_blocks_override = keys.num_gpu_blocks_override;
   if (pool.model && pool.gpu && !pool.model->encoder && r.errors.size() == before) count_memory(r);
 }

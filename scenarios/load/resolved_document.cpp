@@ -15,13 +15,30 @@ using Json = nlohmann::ordered_json;
 
 std::string microseconds(Duration time) { return microseconds_text(time) + " us"; }
 
-void put_speculation(const EngineConfig& config, Json& json) {
-  if (!config.speculation) return;
+void put_speculation(const ResolvedPool& resolved, Json& json) {
+  if (!resolved.keys.speculation) return;
+  const SpeculationKeys& keys = *resolved.keys.speculation;
+  const SpeculationConfig& config = keys.config;
   Json speculation;
-  speculation["method"] = config.speculation->method;
-  speculation["num_speculative_tokens"] = config.speculation->num_speculative_tokens;
-  if (!config.speculation->acceptance.empty()) speculation["acceptance"] = config.speculation->acceptance;
-  if (!config.speculation->accepted.empty()) speculation["accepted"] = config.speculation->accepted;
+  speculation["method"] = config.method;
+  speculation["num_speculative_tokens"] = config.num_speculative_tokens;
+  if (config.tree_depth > 0) speculation["tree_depth"] = config.tree_depth;
+  if (config.tree_depth > 0 && config.method != "medusa") speculation["tree_topk"] = config.tree_topk;
+  if (!keys.draft_model.empty()) {
+    speculation["model"] = keys.draft_model;
+    speculation["quantization"] = keys.quantization;
+  }
+  if (keys.draft_vocab_size > 0) speculation["draft_vocab_size"] = keys.draft_vocab_size;
+  if (!config.acceptance.empty()) speculation["acceptance"] = config.acceptance;
+  if (!config.accepted.empty()) speculation["accepted"] = config.accepted;
+  if (config.method == "ngram") speculation["match_probability"] = config.match_probability;
+  for (const SpeculationConfig::Rung& rung : config.by_batch_size) {
+    speculation["num_speculative_tokens_by_batch_size"][std::to_string(rung.batch_size)] = rung.tokens;
+  }
+  if (resolved.pool.model && config.num_speculative_tokens > 0) {
+    speculation["host_overhead"] = {{"per_step", microseconds(resolved.pool.drafter_host.per_step)},
+                                    {"per_sequence", microseconds(resolved.pool.drafter_host.per_sequence)}};
+  }
   json["speculative_config"] = speculation;
 }
 
@@ -36,7 +53,7 @@ void put_option(const std::string& option, const ResolvedPool& resolved, Json& j
   else if (option == "async_scheduling") json[option] = config.async_scheduling;
   else if (option == "scheduler_reserve_full_isl") json[option] = config.scheduler_reserve_full_isl;
   else if (option == "watermark") json[option] = config.watermark;
-  else if (option == "speculative_config") put_speculation(config, json);
+  else if (option == "speculative_config") put_speculation(resolved, json);
   else if (option == "chunked_prefill_size") json[option] = config.chunked_prefill_size;
   else if (option == "max_prefill_tokens") json[option] = config.max_prefill_tokens;
   else if (option == "schedule_policy") json[option] = config.schedule_policy;
@@ -128,6 +145,11 @@ Json derived_json(const Pool& pool) {
   json["kv_cache_tokens"] = memory.kv_tokens.count();
   json["max_concurrency_at_max_model_len"] = memory.max_concurrency;
   json["weight_bytes_per_gpu"] = memory.weights.total().count();
+  if (pool.drafter) {
+    json["drafter_weight_bytes_per_gpu"] = memory.drafter_weights.count();
+    json["drafter_kv_bytes_per_token_per_gpu"] = kv_bytes_per_token(pool.drafter->model, pool.kv, pool.shard()).count();
+  }
+  if (pool.engine.speculation) json["expected_tokens_per_step"] = expected_tokens_per_step(*pool.engine.speculation);
   json["activation_bytes_per_gpu"] = memory.activations.count();
   json["kv_cache_bytes_per_gpu"] = memory.kv.count();
   json["kv_bytes_per_token_per_gpu"] = kv_bytes_per_token(*pool.model, pool.kv, pool.shard()).count();

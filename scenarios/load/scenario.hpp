@@ -48,6 +48,8 @@ struct Pool {
   KvFormat kv;
   EngineConfig engine;                 ///< resolved, `num_gpu_blocks` included
   HostOverhead host;                   ///< CPU time a step, by engine profile or given
+  std::optional<DrafterSpec> drafter;  ///< of speculative decoding; none for n-gram
+  HostOverhead drafter_host;           ///< CPU time of proposing, a step
   bool enforce_eager = false;          ///< true: no CUDA graphs
   std::vector<std::int64_t> cudagraph_capture_sizes;  ///< ascending; empty when eager
 

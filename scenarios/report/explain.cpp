@@ -19,6 +19,18 @@ BatchShape decode_batch(const ModelSpec& model, std::int64_t batch, std::int64_t
   return shape;
 }
 
+// The same with every draft to verify and the next ones to propose.
+BatchShape verify_batch(const Pool& pool, std::int64_t batch, std::int64_t context) {
+  BatchShape shape = decode_batch(*pool.model, batch, context);
+  const std::int64_t drafts = pool.engine.speculation->num_speculative_tokens;
+  shape.decode_queries = Tokens{batch * (1 + drafts)};
+  shape.verified_drafts = batch * drafts;
+  shape.proposing_sequences = batch;
+  shape.proposals = drafts;
+  shape.proposing_context = shape.decode_context;
+  return shape;
+}
+
 BatchShape prefill_batch(std::int64_t prompt) {
   BatchShape shape;
   shape.chunks.push_back({Tokens{prompt}, Tokens{0}});
@@ -121,6 +133,9 @@ void explain_steps(Explanation& explanation, Pricing& pricing) {
   explanation.steps.push_back(explain_step("prefill", prefill_batch(asked.prompt), pricing));
   explanation.steps.push_back(explain_step("decode", decode_batch(model, asked.batch, asked.context), pricing));
   explanation.curve = batch_curve(explanation.pool, asked.context, pricing);
+  if (!explanation.pool.engine.speculation) return;
+  Pricing speculative = make_pricing(explanation.pool);
+  explanation.steps.push_back(explain_step("verify", verify_batch(explanation.pool, asked.batch, asked.context), speculative));
 }
 
 }  // namespace
@@ -138,7 +153,9 @@ Explanation explain(const Pool& pool, const ExplainedBatch& asked) {
   }
   std::optional<Pricing> pricing;
   try {
-    pricing = make_pricing(pool);
+    Pool plain = pool;
+    plain.engine.speculation.reset();
+    pricing = make_pricing(plain);
   } catch (const ConfigError&) {
     return explanation;  // layers without a price: what loading the pool warned of
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/load/config_json.hpp"
+#include "scenarios/load/resolve_speculation.hpp"
 #include "scenarios/report/explain.hpp"
 #include "scenarios/report/text.hpp"
 
@@ -48,11 +49,13 @@ std::string memory_text(const Explanation& e) {
   if (!m.kv_given) {
     line(fmt::format("of that, gpu_memory_utilization {}", e.pool.gpu_memory_utilization), m.requested);
     line("- weights", m.weights.total());
+    if (m.drafter_weights > Bytes{}) line("- weights of the drafter", m.drafter_weights);
     line("- activations, peak", m.activations);
     line("- CUDA context, NCCL, workspaces", m.non_torch);
     line("- CUDA graphs", m.graphs);
   } else {
     line("weights", m.weights.total());
+    if (m.drafter_weights > Bytes{}) line("weights of the drafter", m.drafter_weights);
   }
   line(m.kv_given ? "KV cache, as given" : "= KV cache", m.kv);
   std::string text = "\nmemory of one GPU\n" + table.text("  ");
@@ -80,9 +83,10 @@ std::string causes_text(const TimeByCause& time) {
 }
 
 std::string step_text(const Explanation& e, const ExplainedStep& step) {
-  const std::string what = step.batch.chunks.empty()
-                               ? fmt::format("batch {}, {} tokens of context each", grouped(e.asked.batch), grouped(e.asked.context))
-                               : fmt::format("one prompt of {} tokens", grouped(e.asked.prompt));
+  std::string what = step.batch.chunks.empty()
+                         ? fmt::format("batch {}, {} tokens of context each", grouped(e.asked.batch), grouped(e.asked.context))
+                         : fmt::format("one prompt of {} tokens", grouped(e.asked.prompt));
+  if (step.batch.proposals > 0) what += fmt::format(", {} drafts each", step.batch.proposals);
   std::string text = fmt::format("\n{} step: {} (per GPU)\n", step.name, what);
   TextTable table;
   table.add({"operator", "times", "work", "weights", "KV", "activations", "FLOP/B", "bound by", "time", "share", "price"});
@@ -91,6 +95,10 @@ std::string step_text(const Explanation& e, const ExplainedStep& step) {
   text += table.text("  ");
   text += fmt::format("  as simulated: {} (GPU {}, host {} {}); {}\n", time_text(step.step.total), time_text(step.step.gpu),
                       time_text(step.step.host), e.pool.host.overlapped ? "beside it" : "after it", causes_text(step.step.by_cause));
+  if (step.batch.proposals > 0) {
+    text += fmt::format("  of that, {} to propose the next drafts; {} tokens a step expected\n", time_text(step.step.drafting),
+                        figure(expected_tokens_per_step(*e.pool.engine.speculation)));
+  }
   return text;
 }
 
@@ -155,6 +163,7 @@ Json step_json(const ExplainedStep& step) {
   json["step_time_us"] = step.step.total.microseconds();
   json["gpu_time_us"] = step.step.gpu.microseconds();
   json["host_time_us"] = step.step.host.microseconds();
+  if (step.batch.proposals > 0) json["drafting_time_us"] = step.step.drafting.microseconds();
   json["time_by_cause_us"] = causes_json(step.step.by_cause);
   return json;
 }
@@ -165,6 +174,7 @@ Json memory_json(const Pool& pool) {
           {"gpu_memory_utilization", pool.gpu_memory_utilization},
           {"requested_bytes", m.requested.count()},
           {"weight_bytes", m.weights.total().count()},
+          {"drafter_weight_bytes", m.drafter_weights.count()},
           {"activation_bytes", m.activations.count()},
           {"non_torch_bytes", m.non_torch.count()},
           {"cuda_graph_bytes", m.graphs.count()},

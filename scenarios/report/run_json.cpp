@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/load/config_json.hpp"
+#include "scenarios/report/idle_options.hpp"
 #include "scenarios/report/provenance.hpp"
 #include "scenarios/report/version.hpp"
 
@@ -28,6 +29,21 @@ void put_latency(Json& json, const std::string& metric, const Summary& summary) 
   put("p99", summary.p99);
 }
 
+// Names of vLLM's `spec_decode` metrics where it has one.
+Json speculation_json(const SpeculationMetrics& speculation) {
+  const bool drafted = speculation.drafts > 0;
+  return {{"num_drafts", speculation.drafts},
+          {"num_draft_tokens", speculation.draft_tokens},
+          {"num_accepted_tokens", speculation.accepted_tokens},
+          {"mean_acceptance_length", drafted ? Json(speculation.mean_acceptance_length()) : Json()},
+          {"draft_acceptance_rate", drafted ? Json(speculation.acceptance_rate()) : Json()},
+          {"output_tokens_per_step", speculation.decodes > 0 ? Json(speculation.output_tokens_per_step()) : Json()},
+          {"wasted", {{"tokens", speculation.rejected_tokens()},
+                      {"share_of_draft_tokens", drafted ? Json(1.0 - speculation.acceptance_rate()) : Json()},
+                      {"share_of_step_time", speculation.rejected}}},
+          {"drafting_share_of_step_time", speculation.drafting}};
+}
+
 Json pool_json(const PoolMetrics& pool) {
   Json json;
   json["name"] = pool.facts.name;
@@ -40,10 +56,12 @@ Json pool_json(const PoolMetrics& pool) {
   json["kv_cache_usage"] = {{"mean", pool.kv_cache_usage_mean}, {"peak", pool.kv_cache_usage_peak}};
   json["preemptions"] = pool.preemptions;
   json["queue"] = {{"mean", pool.queue_mean}, {"peak", pool.queue_peak}};
-  json["running"] = {{"mean", pool.running_mean}};
+  json["running"] = {{"mean", pool.running_mean}, {"peak", pool.running_peak}};
   json["prefix_cache_hit_rate"] = pool.prefix_cache_hit_rate();
   json["steps"] = pool.steps;
   json["scheduled_tokens"] = pool.scheduled_tokens;
+  json["step_tokens"] = {{"peak", pool.step_tokens_peak}};
+  if (pool.speculation) json["speculation"] = speculation_json(*pool.speculation);
   const bool peaks = pool.facts.peak_compute.count() > 0;
   json["mfu"] = peaks ? Json{{"busy", pool.mfu_busy}, {"overall", pool.mfu}} : Json();
   json["mbu"] = peaks ? Json{{"busy", pool.mbu_busy}, {"overall", pool.mbu}} : Json();
@@ -136,6 +154,7 @@ nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& resul
   for (const PoolMetrics& pool : metrics.pools) json["pools"].push_back(pool_json(pool));
   json["workload"] = workload_json(result.workload);
   json["warnings"] = run_warnings(scenario, result);
+  json["options_without_effect"] = options_without_effect(scenario, result);
   for (const Pool& pool : scenario.fleet) json["provenance"][pool.name] = provenance_json(scenario, pool);
   json["scenario"] = to_json(scenario.resolved);
   json["version"] = version();

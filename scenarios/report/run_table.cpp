@@ -1,5 +1,6 @@
 #include "scenarios/report/run_table.hpp"
 
+#include <algorithm>
 #include <functional>
 
 #include <fmt/format.h>
@@ -73,6 +74,20 @@ std::string causes_text(const PoolMetrics& pool) {
   return text;
 }
 
+std::string speculation_text(const RunMetrics& metrics) {
+  std::string text;
+  for (const PoolMetrics& pool : metrics.pools) {
+    if (!pool.speculation) continue;
+    const SpeculationMetrics& s = *pool.speculation;
+    text += fmt::format("\n  speculation, {}: {} tokens a step; {} drafts, acceptance length {}, {} of {} draft tokens rejected\n"
+                        "    of the step time, proposing adds {}, rejected rows take {}\n",
+                        pool.facts.name, or_dash(s.decodes > 0, figure(s.output_tokens_per_step())), grouped(s.drafts),
+                        or_dash(s.drafts > 0, figure(s.mean_acceptance_length())), or_dash(s.drafts > 0, percent(1.0 - s.acceptance_rate())),
+                        grouped(s.draft_tokens), percent(s.drafting), percent(s.rejected));
+  }
+  return text;
+}
+
 std::string objective_text(const Scenario& scenario, const RunMetrics& metrics) {
   if (scenario.slo.empty()) return "";
   const std::optional<bool> met = meets(scenario.slo, metrics);
@@ -101,6 +116,7 @@ std::string run_table(const Scenario& scenario, const RunResult& result) {
   text += fmt::format("  tokens     {} in, {} out: {} out/s, {} in all/s\n", grouped(metrics.total_input_tokens),
                       grouped(metrics.total_output_tokens), figure(metrics.output_throughput), figure(metrics.total_token_throughput));
   text += objective_text(scenario, metrics) + "\n" + latency_text(metrics) + "\n" + pools_text(metrics);
+  text += speculation_text(metrics);
   text += fmt::format("\n  where the time went: {}\n", causes_text(metrics.fleet));
   if (metrics.saturated) {
     text += "\n  SATURATED: the queue still grew at the end. The fleet can't keep up; latencies above depend on how long the run lasts.\n";
@@ -139,6 +155,12 @@ std::string comparison_table(const std::vector<Compared>& results) {
   latency("E2EL p50, ms", &RunMetrics::e2el, &Summary::p50);
   latency("E2EL p99, ms", &RunMetrics::e2el, &Summary::p99);
   row("busy", [](const Compared& c) { return percent(c.result.metrics.fleet.busy); });
+  if (std::any_of(results.begin(), results.end(), [](const Compared& c) { return c.result.metrics.fleet.speculation.has_value(); })) {
+    row("tokens per decode step", [](const Compared& c) {
+      const auto& speculation = c.result.metrics.fleet.speculation;
+      return speculation ? figure(speculation->output_tokens_per_step()) : std::string("1");
+    });
+  }
   row("KV use, peak", [](const Compared& c) { return percent(c.result.metrics.fleet.kv_cache_usage_peak); });
   row("preemptions", [](const Compared& c) { return grouped(c.result.metrics.fleet.preemptions); });
   row("cost, USD", [](const Compared& c) {

@@ -61,6 +61,12 @@ const std::vector<Column>& columns() {
     add("kv_cache_usage_mean", [](const Scenario&, const RunMetrics& m) { return number(m.fleet.kv_cache_usage_mean); });
     add("kv_cache_usage_peak", [](const Scenario&, const RunMetrics& m) { return number(m.fleet.kv_cache_usage_peak); });
     add("preemptions", [](const Scenario&, const RunMetrics& m) { return std::to_string(m.fleet.preemptions); });
+    add("output_tokens_per_step", [](const Scenario&, const RunMetrics& m) {
+      return m.fleet.speculation ? number(m.fleet.speculation->output_tokens_per_step()) : std::string();
+    });
+    add("mean_acceptance_length", [](const Scenario&, const RunMetrics& m) {
+      return m.fleet.speculation ? number(m.fleet.speculation->mean_acceptance_length()) : std::string();
+    });
     add("mfu_busy", [](const Scenario&, const RunMetrics& m) { return number(m.fleet.mfu_busy); });
     add("mbu_busy", [](const Scenario&, const RunMetrics& m) { return number(m.fleet.mbu_busy); });
     add("cost_usd", [](const Scenario&, const RunMetrics& m) { return m.fleet.cost.count() > 0 ? number(m.fleet.cost.count()) : std::string(); });

@@ -45,10 +45,10 @@ const ComposedStepCost::Part& ComposedStepCost::token_part(std::int64_t tokens) 
   return part;
 }
 
-const ComposedStepCost::Part& ComposedStepCost::sampling_part(std::int64_t sequences) {
-  Part& part = slot(sampling_parts_, sequences);
+const ComposedStepCost::Part& ComposedStepCost::sampling_part(std::int64_t rows) {
+  Part& part = slot(sampling_parts_, rows);
   if (part.known) return part;
-  for (const Op& op : model_->sampling_ops(sequences)) {
+  for (const Op& op : model_->sampling_ops(rows)) {
     add(part, op, device_->price(op));
     part.flops += flops_of(op), part.bytes += bytes_of(op);
   }
@@ -66,8 +66,8 @@ StepPrice ComposedStepCost::of(const BatchShape& batch) {
 StepPrice ComposedStepCost::price_of(const BatchShape& batch) {
   const std::int64_t tokens = batch.tokens().count();
   Part sum = token_part(tokens);
-  if (batch.sampled_sequences > 0) {
-    const Part& sampling = sampling_part(batch.sampled_sequences);
+  if (batch.logit_rows() > 0) {
+    const Part& sampling = sampling_part(batch.logit_rows());
     sum.by_cause += sampling.by_cause;
     sum.flops += sampling.flops, sum.bytes += sampling.bytes;
     sum.launches += sampling.launches;

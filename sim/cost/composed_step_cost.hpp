@@ -50,14 +50,14 @@ class ComposedStepCost final : public StepCost {
   static void add(Part& part, const Op& op, const OpPrice& price);
   [[nodiscard]] StepPrice price_of(const BatchShape& batch);
   const Part& token_part(std::int64_t tokens);
-  const Part& sampling_part(std::int64_t sequences);
+  const Part& sampling_part(std::int64_t rows);
   static Part& slot(std::vector<Part>& parts, std::int64_t index);
 
   std::shared_ptr<const WorkModel> model_;
   std::shared_ptr<const DeviceModel> device_;
   StepCostOptions options_;
   std::vector<Part> token_parts_;     // by unpadded rows
-  std::vector<Part> sampling_parts_;  // by sampled sequences
+  std::vector<Part> sampling_parts_;  // by rows with logits
   PriceMemo memo_;
   std::vector<Op> attention_;         // scratch, keeps its capacity
 };

@@ -64,6 +64,7 @@ struct StepPrice {
   Duration total;
   Duration gpu;          ///< kernels and exposed communication
   Duration host;         ///< scheduling, sampling, detokenising; overlapped or not by engine profile
+  Duration drafting;     ///< of `total`, what proposing the next drafts adds
   TimeByCause by_cause;  ///< sums to `total`
   Flops flops;           ///< model FLOPs per GPU, padding excluded
   Bytes bytes;           ///< weights, KV and activations per GPU

@@ -20,14 +20,14 @@ struct StepWork {
 /// Lowers batch shapes to operators for one model on one rank of a fixed parallel layout. Immutable, thread-safe.
 ///
 /// Split by what the operators depend on, so that a step is priced from tables:
-/// `token_ops` on the number of rows only, `sampling_ops` on the number of sampled sequences only, `attention_ops` on contexts.
+/// `token_ops` on the number of rows only, `sampling_ops` on the number of rows with logits only, `attention_ops` on contexts.
 class WorkModel {
  public:
   virtual ~WorkModel() = default;
   /// Embedding, norms, projections, rope, activation, MLP or experts, tensor-parallel all-reduces for `tokens` rows.
   [[nodiscard]] virtual std::vector<Op> token_ops(Tokens tokens) const = 0;
-  /// Final norm, LM head, logits all-gather, sampler for `sequences` rows.
-  [[nodiscard]] virtual std::vector<Op> sampling_ops(std::int64_t sequences) const = 0;
+  /// Final norm, LM head, logits all-gather, sampler for `rows` rows with logits.
+  [[nodiscard]] virtual std::vector<Op> sampling_ops(std::int64_t rows) const = 0;
   /// One Op per attention layer kind (full, sliding window), `repeats` = number of such layers. Replaces `ops`,
   /// whose capacity it reuses; the ops refer to `batch.chunks`.
   virtual void attention_ops(const BatchShape& batch, std::vector<Op>& ops) const = 0;

@@ -6,7 +6,8 @@
 namespace ridgeline {
 
 MetricsCollector::MetricsCollector(std::vector<PoolFacts> pools, std::vector<std::uint32_t> replica_pool, ServiceLevel slo)
-    : facts_(std::move(pools)), replica_pool_(std::move(replica_pool)), slo_(slo), replicas_(replica_pool_.size()), pools_(facts_.size()) {}
+    : facts_(std::move(pools)), replica_pool_(std::move(replica_pool)), slo_(slo), replicas_(replica_pool_.size()), pools_(facts_.size()),
+      drafting_(facts_.size()) {}
 
 void MetricsCollector::arrived(const Request&, Time now) {
   if (!first_sent_) {
@@ -47,6 +48,8 @@ void MetricsCollector::add_step(ReplicaSums& replica, Time start, Time end, Toke
   replica.total_blocks = planned.total_blocks;
   replica.most_used_blocks = std::max(replica.most_used_blocks, used);
   replica.longest_queue = std::max(replica.longest_queue, planned.waiting);
+  replica.most_running = std::max(replica.most_running, planned.running);
+  replica.most_step_tokens = std::max(replica.most_step_tokens, computed.count());
   ++replica.steps;
   replica.scheduled_tokens += computed.count();
   replica.busy += end - start;
@@ -55,9 +58,30 @@ void MetricsCollector::add_step(ReplicaSums& replica, Time start, Time end, Toke
   replica.bytes += price.bytes.as_double();
 }
 
+void MetricsCollector::verified(PoolId pool, const DraftsVerified& drafts) {
+  PoolMetrics& counts = pools_[pool.value()];
+  SpeculationMetrics& speculation = counts.speculation ? *counts.speculation : counts.speculation.emplace();
+  speculation.drafts += drafts.sequences;
+  speculation.draft_tokens += drafts.drafts;
+  speculation.accepted_tokens += drafts.accepted;
+  speculation.decodes += drafts.decodes;
+  speculation.decoded_tokens += drafts.decoded_tokens;
+  drafting_[pool.value()].rejected = drafts.drafts - drafts.accepted;
+}
+
+void MetricsCollector::add_drafting(Drafting& sums, const StepDone& fact) {
+  sums.drafting += fact.price->drafting;
+  if (sums.rejected == 0) return;
+  // Rejected rows take their part of the verification, row by row.
+  const double share = static_cast<double>(sums.rejected) / fact.plan->batch.tokens().as_double();
+  sums.rejected_seconds += share * Duration(fact.price->total - fact.price->drafting).seconds();
+  sums.rejected = 0;
+}
+
 void MetricsCollector::step_done(const StepDone& fact) {
   ReplicaSums& replica = replicas_[fact.replica.value()];
   add_step(replica, fact.start, fact.end, fact.plan->batch.tokens(), fact.planned, *fact.price);
+  add_drafting(drafting_[fact.pool.value()], fact);
   replica.used_blocks.set(fact.end, fact.load.total_blocks - fact.load.free_blocks);
   replica.queue.set(fact.end, fact.load.waiting);
   replica.running.set(fact.end, fact.load.running);
@@ -145,6 +169,8 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
     queue += replica.queue.seconds_until(end);
     running += replica.running.seconds_until(end);
     metrics.queue_peak = std::max(metrics.queue_peak, replica.longest_queue);
+    metrics.running_peak = std::max(metrics.running_peak, replica.most_running);
+    metrics.step_tokens_peak = std::max(metrics.step_tokens_peak, replica.most_step_tokens);
     metrics.steps += replica.steps;
     metrics.scheduled_tokens += replica.scheduled_tokens;
     busy += replica.busy;
@@ -168,6 +194,10 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
     metrics.time_by_cause[i] = by_cause[static_cast<Cause>(i)].seconds() / replica_time;
   }
   metrics.time_by_cause[static_cast<std::size_t>(Cause::idle)] = 1.0 - metrics.busy;
+  if (metrics.speculation && busy > Duration{}) {
+    metrics.speculation->drafting = drafting_[pool].drafting.seconds() / busy.seconds();
+    metrics.speculation->rejected = drafting_[pool].rejected_seconds / busy.seconds();
+  }
 
   const auto share = [](double done, double peak, double seconds) { return peak > 0 && seconds > 0 ? done / (peak * seconds) : 0.0; };
   const double compute = metrics.facts.peak_compute.count();
@@ -184,6 +214,31 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   metrics.energy = Joules{watts * wall * static_cast<double>(metrics.facts.gpus)};
   return metrics;
 }
+
+namespace {
+
+// Sums, and shares weighted by the time spent in steps.
+std::optional<SpeculationMetrics> fleet_speculation(const std::vector<PoolMetrics>& pools) {
+  std::optional<SpeculationMetrics> fleet;
+  double busy = 0;
+  for (const PoolMetrics& pool : pools) {
+    const double time = pool.busy * static_cast<double>(pool.facts.replicas);
+    busy += time;
+    if (!pool.speculation) continue;
+    if (!fleet) fleet.emplace();
+    fleet->drafts += pool.speculation->drafts;
+    fleet->draft_tokens += pool.speculation->draft_tokens;
+    fleet->accepted_tokens += pool.speculation->accepted_tokens;
+    fleet->decodes += pool.speculation->decodes;
+    fleet->decoded_tokens += pool.speculation->decoded_tokens;
+    fleet->drafting += pool.speculation->drafting * time;
+    fleet->rejected += pool.speculation->rejected * time;
+  }
+  if (fleet && busy > 0) fleet->drafting /= busy, fleet->rejected /= busy;
+  return fleet;
+}
+
+}  // namespace
 
 PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pools) const {
   if (pools.size() == 1) {
@@ -216,6 +271,8 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.scheduled_tokens += pool.scheduled_tokens;
     fleet.kv_cache_usage_peak = std::max(fleet.kv_cache_usage_peak, pool.kv_cache_usage_peak);
     fleet.queue_peak = std::max(fleet.queue_peak, pool.queue_peak);
+    fleet.running_peak = std::max(fleet.running_peak, pool.running_peak);
+    fleet.step_tokens_peak = std::max(fleet.step_tokens_peak, pool.step_tokens_peak);
     fleet.kv_cache_usage_mean += pool.kv_cache_usage_mean * by_replica;
     fleet.queue_mean += pool.queue_mean * by_replica;
     fleet.running_mean += pool.running_mean * by_replica;
@@ -228,6 +285,7 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.cost += pool.cost;
     fleet.energy += pool.energy;
   }
+  fleet.speculation = fleet_speculation(pools);
   return fleet;
 }
 

@@ -21,6 +21,7 @@ class MetricsCollector final : public Observer {
   void preempted(const Request& request, Time now) override;
   void first_token(const Request& request, Time now) override;
   void chunks(const ChunksEmitted& fact) override;
+  void verified(PoolId pool, const DraftsVerified& drafts) override;
   void step_done(const StepDone& fact) override;
   void finished(const Request& request, Time now) override;
   [[nodiscard]] bool takes_runs() const override { return true; }
@@ -51,6 +52,8 @@ class MetricsCollector final : public Observer {
     std::int64_t total_blocks = 0;
     std::int64_t most_used_blocks = 0;
     std::int64_t longest_queue = 0;
+    std::int64_t most_running = 0;
+    std::int64_t most_step_tokens = 0;
     std::int64_t steps = 0;
     std::int64_t scheduled_tokens = 0;
     Duration busy;
@@ -58,9 +61,16 @@ class MetricsCollector final : public Observer {
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs
   };
+  // Of a pool that speculates.
+  struct Drafting {
+    Duration drafting;
+    double rejected_seconds = 0;
+    std::int64_t rejected = 0;  // drafts of the step now ending
+  };
 
   [[nodiscard]] bool is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const;
   static void add_step(ReplicaSums& replica, Time start, Time end, Tokens computed, const SchedulerLoad& planned, const StepPrice& price);
+  static void add_drafting(Drafting& sums, const StepDone& fact);
   [[nodiscard]] PoolMetrics pool_metrics(std::size_t pool, Time end) const;
   [[nodiscard]] PoolMetrics fleet_metrics(const std::vector<PoolMetrics>& pools) const;
   void sample_timeline(Time now);
@@ -71,6 +81,7 @@ class MetricsCollector final : public Observer {
   ServiceLevel slo_;
   std::vector<ReplicaSums> replicas_;
   std::vector<PoolMetrics> pools_;  // counts of requests and tokens only
+  std::vector<Drafting> drafting_;  // by pool
   Distribution ttft_, tpot_, itl_, e2el_, queue_time_;
   std::optional<Time> first_sent_;
   Time last_token_;

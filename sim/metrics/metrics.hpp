@@ -33,6 +33,27 @@ struct PoolFacts {
   std::array<Watts, cause_count> power{};  ///< one GPU's draw while that cause rules, idle included; 0 = unknown
 };
 
+/// What speculative decoding came to. Names follow vLLM's `spec_decode` counters.
+struct SpeculationMetrics {
+  std::int64_t drafts = 0;           ///< times a sequence had drafts verified
+  std::int64_t draft_tokens = 0;     ///< drafts verified (tree: nodes)
+  std::int64_t accepted_tokens = 0;  ///< of those, accepted
+  std::int64_t decodes = 0;          ///< times a sequence extended its output, with or without drafts
+  std::int64_t decoded_tokens = 0;   ///< what it got then
+  double drafting = 0;               ///< share of step time that proposing adds
+  double rejected = 0;               ///< share of step time in proportion to rejected rows
+
+  [[nodiscard]] std::int64_t rejected_tokens() const { return draft_tokens - accepted_tokens; }
+  [[nodiscard]] double mean_acceptance_length() const { return 1.0 + ratio(accepted_tokens, drafts); }
+  [[nodiscard]] double acceptance_rate() const { return ratio(accepted_tokens, draft_tokens); }
+  [[nodiscard]] double output_tokens_per_step() const { return ratio(decoded_tokens, decodes); }
+
+ private:
+  static double ratio(std::int64_t part, std::int64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+  }
+};
+
 /// Figures of one pool, or of the whole fleet (sums, and means weighted by replica time).
 struct PoolMetrics {
   PoolFacts facts;
@@ -44,6 +65,8 @@ struct PoolMetrics {
   double queue_mean = 0;           ///< requests waiting in a replica, over time and replicas
   std::int64_t queue_peak = 0;     ///< in one replica
   double running_mean = 0;
+  std::int64_t running_peak = 0;     ///< in one replica
+  std::int64_t step_tokens_peak = 0; ///< of one step
   std::int64_t preemptions = 0;
   std::int64_t prompt_tokens_seen = 0;    ///< prompt tokens at first admission
   std::int64_t prompt_tokens_cached = 0;  ///< of those, found in the prefix cache
@@ -52,6 +75,7 @@ struct PoolMetrics {
   double busy = 0;                 ///< share of replica time spent in steps
   double mfu_busy = 0, mfu = 0;    ///< model FLOP/s over peak, while busy and overall
   double mbu_busy = 0, mbu = 0;    ///< model bytes/s over peak, while busy and overall
+  std::optional<SpeculationMetrics> speculation;    ///< of pools that speculate
   std::array<double, cause_count> time_by_cause{};  ///< shares of replica time, idle included; sum to 1
   Dollars cost;
   Joules energy;

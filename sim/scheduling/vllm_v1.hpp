@@ -110,6 +110,7 @@ class VllmV1Scheduler final : public Scheduler {
   std::vector<Sequence*> skipped_;    // set aside while the waiting queue is walked
   std::vector<Sequence*> preempted_;  // since the last step that ran
   Time last_complete_;
+  DraftsVerified verified_;           // of the step being completed
   std::int64_t futile_preemptions_ = 0;  // since a token was delivered
 
   RunKvCache* runs_;  // kv_ when its blocks can be taken without naming their sequence, else null

@@ -15,6 +15,10 @@ void VllmV1Scheduler::complete(Time now, SchedulerListener& listener) {
     else complete_joined(row, now, listener);
   }
   last_complete_ = now;
+  if (speculation_.on()) {
+    listener.verified(verified_);
+    verified_ = {};
+  }
   if (keep_rows_) log_rows(step);
   for (const Row& row : step.rows) unpin(*row.sequence);
   for (Sequence* sequence : step.ending) unpin(*sequence);
@@ -31,7 +35,12 @@ void VllmV1Scheduler::complete_row(const Row& row, Time now, SchedulerListener& 
 
   std::int64_t accepted = 0;
   if (row.drafts > 0) {
-    if (!row.padded) accepted = speculation_.accept(sequence, row.drafts);
+    if (!row.padded) {
+      accepted = speculation_.accept(sequence, row.drafts);
+      ++verified_.sequences;
+      verified_.drafts += row.drafts;
+      verified_.accepted += accepted;
+    }
     if (!stale) {
       const std::int64_t rejected = row.drafts - accepted;
       sequence.computed -= rejected;
@@ -40,11 +49,15 @@ void VllmV1Scheduler::complete_row(const Row& row, Time now, SchedulerListener& 
   }
   const std::int64_t tokens = std::min(accepted + 1, sequence.target - sequence.outputs);
   if (config_.async_scheduling && !stale) sequence.placeholders -= tokens;
+  if (row.decode) {
+    ++verified_.decodes;
+    verified_.decoded_tokens += tokens;
+  }
   deliver(sequence, tokens, now, listener);
   if (sequence.state == State::running) {
     sequence.prefilling = false;
     if (config_.async_scheduling) kv_->commit(sequence.kv, sequence.computed - sequence.placeholders);
-    else if (speculation_.on()) sequence.drafts = speculation_.tokens();
+    else if (row.proposes > 0 && speculation_.finds_drafts(sequence)) sequence.drafts = row.proposes;
   }
   if (sequence.outputs == sequence.target) finish(sequence, listener);
 }

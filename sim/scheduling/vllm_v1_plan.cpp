@@ -177,6 +177,7 @@ void VllmV1Scheduler::schedule(Sequence& sequence, Row row, Step& step, Budget& 
   row.samples = sequence.computed + row.scheduled >= sequence.known() + sequence.placeholders;
   row.decode = !sequence.prefilling || sequence.placeholders > 0;
   row.logged_as_prefill = sequence.prefilling;
+  if (row.samples && speculation_.on()) row.proposes = speculation_.tokens(running_.size());
   budget.tokens -= row.scheduled;
   budget.rows -= row.scheduled + speculation_.draft_slots();
   step.rows.push_back(row);
@@ -199,7 +200,7 @@ void VllmV1Scheduler::advance(Step& step) {
   for (const Row& row : step.rows) {
     if (!row.samples) continue;
     row.sequence->placeholders += 1 + row.drafts;
-    row.sequence->drafts = speculation_.tokens();
+    row.sequence->drafts = row.proposes;
   }
 }
 
@@ -209,7 +210,12 @@ void VllmV1Scheduler::describe(const Step& step, BatchShape& batch) const {
     const Sequence& sequence = *row.sequence;
     if (row.samples) {
       ++batch.sampled_sequences;
-      if (speculation_.on()) ++batch.proposing_sequences;
+      batch.verified_drafts += row.drafts;
+    }
+    if (row.proposes > 0) {
+      ++batch.proposing_sequences;
+      batch.proposals = row.proposes;
+      batch.proposing_context += Tokens{sequence.computed + row.scheduled};
     }
     if (!row.decode) {
       batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{sequence.computed}});

@@ -61,6 +61,7 @@ struct Row {
   Sequence* sequence = nullptr;
   std::int64_t scheduled = 0;
   std::int64_t drafts = 0;  ///< of those, tokens to verify
+  std::int64_t proposes = 0;  ///< drafts for the next step
   bool padded = false;      ///< the drafts are padding that never matches
   bool samples = false;     ///< reaches the last known token
   bool decode = false;      ///< extends the output: no recompute, no piece of a prompt

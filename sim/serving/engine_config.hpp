@@ -12,10 +12,20 @@ namespace ridgeline {
 
 /// Speculative decoding as asked for.
 struct SpeculationConfig {
-  std::string method;                ///< ngram, eagle, draft_model, medusa
-  int num_speculative_tokens = 0;
-  std::vector<double> acceptance;    ///< conditional acceptance per draft position, cyclic last
+  /// From `batch_size` running sequences on, `tokens` drafts are proposed for each; 0 = none.
+  struct Rung {
+    std::int64_t batch_size = 0;
+    int tokens = 0;
+  };
+
+  std::string method;                ///< ngram, eagle, eagle3, mtp, draft_model, medusa
+  int num_speculative_tokens = 0;    ///< drafts to verify: a chain's length, or a tree's nodes without the root
+  int tree_depth = 0;                ///< most drafts that can be accepted at once; 0 = a chain
+  int tree_topk = 1;                 ///< branches that the drafter extends per level
+  std::vector<double> acceptance;    ///< of a draft position (tree: depth), given that all before it were; last one repeats
   std::vector<int> accepted;         ///< fixed accepted counts per verify step, cyclic (scheduler tests)
+  double match_probability = 1.0;    ///< n-gram: share of the steps after which drafts are found
+  std::vector<Rung> by_batch_size;   ///< ascending; below the first, num_speculative_tokens
 };
 
 /// Resolved engine configuration of one pool.

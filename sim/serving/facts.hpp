@@ -63,6 +63,7 @@ class Observer {
   virtual void preempted(const Request& /*request*/, Time /*now*/) {}
   virtual void first_token(const Request& /*request*/, Time /*now*/) {}
   virtual void chunks(const ChunksEmitted& /*fact*/) {}
+  virtual void verified(PoolId /*pool*/, const DraftsVerified& /*drafts*/) {}  ///< just before its step's `step_done`
   virtual void step_done(const StepDone& /*fact*/) {}
   virtual void finished(const Request& /*request*/, Time /*now*/) {}
 

@@ -143,6 +143,10 @@ void Replica::chunks(std::int64_t sequences, std::int64_t tokens, Time previous)
   for (Observer* observer : observers_) observer->chunks(fact);
 }
 
+void Replica::verified(const DraftsVerified& drafts) {
+  for (Observer* observer : observers_) observer->verified(setup_.pool, drafts);
+}
+
 void Replica::finished(Request& request) {
   request.last_token = now_;
   request.emitted = request.spec.output;

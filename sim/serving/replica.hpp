@@ -85,6 +85,7 @@ class Replica final : public Process, private SchedulerListener {
   void preempted(Request& request) override;
   void first_token(Request& request) override;
   void chunks(std::int64_t sequences, std::int64_t tokens, Time previous) override;
+  void verified(const DraftsVerified& drafts) override;
   void finished(Request& request) override;
 
   ReplicaSetup setup_;

@@ -18,6 +18,15 @@ struct StepPlan {
   void clear() { batch.clear(), host_link_in = host_link_out = Bytes{}; }
 };
 
+/// What became of the drafts that one step verified.
+struct DraftsVerified {
+  std::int64_t sequences = 0;        ///< sequences with drafts to verify
+  std::int64_t drafts = 0;           ///< their drafts
+  std::int64_t accepted = 0;         ///< of those, accepted; the last ones may lie beyond the end of the output
+  std::int64_t decodes = 0;          ///< sequences that extended their output, with or without drafts
+  std::int64_t decoded_tokens = 0;   ///< what they got
+};
+
 /// What the replica hears while a scheduler plans and applies steps. Calls are O(changes), never per decoded token.
 class SchedulerListener {
  public:
@@ -29,6 +38,8 @@ class SchedulerListener {
   /// `sequences` sequences emitted one chunk each now, their previous chunk was emitted at `previous`;
   /// `tokens` is the sum over them.
   virtual void chunks(std::int64_t sequences, std::int64_t tokens, Time previous) = 0;
+  /// Drafts of the step being applied, over all its sequences. At most once a step.
+  virtual void verified(const DraftsVerified& /*drafts*/) {}
   /// All output tokens are delivered; the scheduler forgets the request in this call.
   virtual void finished(Request& request) = 0;
 };
