@@ -32,6 +32,8 @@ struct EngineKeys {
   std::optional<std::int64_t> num_gpu_blocks_override;
   std::optional<Bytes> kv_cache_memory_bytes;
   std::optional<HostOverhead> host;
+  std::optional<Bytes> swap_space;          ///< host memory per GPU, of preemption by swap only
+  std::optional<Bytes> kv_offloading_size;  ///< host memory for all GPUs of a replica
 
   EngineConfig config;  ///< the flags with plain defaults, the profile's where it has one
 };

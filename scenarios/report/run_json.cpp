@@ -1,5 +1,6 @@
 #include "scenarios/report/run_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -28,6 +29,23 @@ void put_latency(Json& json, const std::string& metric, const Summary& summary) 
   put("p99", summary.p99);
 }
 
+Json traffic_json(const char* count, const HostTrafficMetrics& traffic) {
+  return {{count, traffic.sequences}, {"blocks", traffic.blocks}, {"tokens", traffic.tokens}, {"bytes", traffic.bytes}};
+}
+
+void put_kv_memory(Json& json, const PoolMetrics& pool) {
+  json["prefix_cache_evicted_blocks"] = pool.prefix_cache_evicted_blocks;
+  json["kv_evicted_tokens"] = pool.kv_evicted_tokens;
+  Json& waste = json["kv_waste"];
+  if (pool.kv_waste) {
+    waste = {{"reserved", pool.kv_waste->reserved}, {"internal", pool.kv_waste->internal}, {"external", pool.kv_waste->external}};
+  }
+  json["swap"] = {{"out", traffic_json("requests", pool.swapped_out)}, {"in", traffic_json("requests", pool.swapped_in)}};
+  json["offload"] = {{"stored", traffic_json("transfers", pool.offload_stored)},
+                     {"loaded", traffic_json("transfers", pool.offload_loaded)}};
+  json["host_blocks_peak"] = pool.host_blocks_peak;
+}
+
 Json pool_json(const PoolMetrics& pool) {
   Json json;
   json["name"] = pool.facts.name;
@@ -42,6 +60,7 @@ Json pool_json(const PoolMetrics& pool) {
   json["queue"] = {{"mean", pool.queue_mean}, {"peak", pool.queue_peak}};
   json["running"] = {{"mean", pool.running_mean}};
   json["prefix_cache_hit_rate"] = pool.prefix_cache_hit_rate();
+  put_kv_memory(json, pool);
   json["steps"] = pool.steps;
   json["scheduled_tokens"] = pool.scheduled_tokens;
   const bool peaks = pool.facts.peak_compute.count() > 0;
@@ -93,7 +112,14 @@ std::vector<std::string> run_warnings(const Scenario& scenario, const RunResult&
   }
   for (const std::string& warning : result.workload.warnings) list.push_back("workload: " + warning);
   if (result.metrics.saturated) list.push_back("saturated: the queue still grew at the end, so latencies depend on how long the run lasts");
+  if (result.metrics.near_knee) list.push_back(knee_text(result.metrics));
   return list;
+}
+
+std::string knee_text(const RunMetrics& metrics) {
+  const MeanInterval& interval = metrics.mean_ttft_interval.value();
+  return fmt::format("near the knee: the mean TTFT is known only to lie between {:.0f} and {:.0f} ms (95 %); a little more load, another seed or "
+                     "other host overhead may move it by a multiple", std::max(0.0, interval.low), interval.high);
 }
 
 std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics) {
@@ -127,7 +153,10 @@ nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& resul
   put_latency(json, "e2el", metrics.e2el);
   put_latency(json, "queue_time", metrics.queue_time);
   json["saturated"] = metrics.saturated;
-  json["latencies_flagged"] = metrics.saturated;
+  json["near_knee"] = metrics.near_knee;
+  json["latencies_flagged"] = metrics.saturated || metrics.near_knee;
+  const auto& interval = metrics.mean_ttft_interval;
+  json["mean_ttft_ms_interval"] = interval ? Json{interval->low, interval->high} : Json();
   const std::optional<bool> met = meets(scenario.slo, metrics);
   json["slo_met"] = met ? Json(*met) : Json();
   json["mean_outstanding"] = metrics.mean_outstanding;

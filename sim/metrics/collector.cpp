@@ -31,10 +31,46 @@ void MetricsCollector::admitted(const Request& request, Tokens cached, Time now)
 
 void MetricsCollector::preempted(const Request& request, Time) { ++pools_[request.pool].counts.preemptions; }
 
-void MetricsCollector::first_token(const Request& request, Time now) { ttft_.add(now - request.sent); }
+void MetricsCollector::first_token(const Request& request, Time now) {
+  ttft_.add(now - request.sent);
+  ttft_means_.add(request.spec.row, (now - request.sent).milliseconds());
+}
 
 void MetricsCollector::chunks(const ChunksEmitted& fact) {
   if (fact.sequences > 0) itl_.add(fact.gap, fact.sequences);
+}
+
+// A transfer names one GPU's figures: its blocks are the replica's, its bytes a share.
+void MetricsCollector::count(HostTrafficMetrics& sum, std::size_t pool, const HostTransfer& moved) const {
+  if (moved.blocks == 0) return;
+  sum.sequences += moved.sequences;
+  sum.blocks += moved.blocks;
+  sum.tokens += moved.blocks * facts_[pool].block_size;
+  sum.bytes += moved.bytes.as_double() * static_cast<double>(facts_[pool].gpus / facts_[pool].replicas);
+}
+
+void MetricsCollector::offloaded(PoolId pool, const HostTraffic& started) {
+  PoolMetrics& counts = pools_[pool.value()].counts;
+  count(counts.offload_loaded, pool.value(), started.in);
+  count(counts.offload_stored, pool.value(), started.out);
+}
+
+void MetricsCollector::cache_evicted(PoolId pool, std::int64_t blocks) {
+  pools_[pool.value()].counts.prefix_cache_evicted_blocks += blocks;
+}
+
+void MetricsCollector::count_kv(const StepDone& fact, PoolSums& pool) {
+  const StepPlan& plan = *fact.plan;
+  count(pool.counts.swapped_in, fact.pool.value(), plan.swapped.in);
+  count(pool.counts.swapped_out, fact.pool.value(), plan.swapped.out);
+  pool.counts.kv_evicted_tokens += plan.evicted.count();
+  pool.counts.host_blocks_peak = std::max(pool.counts.host_blocks_peak, fact.planned.host_blocks);
+  if (!plan.waste) return;
+  const double seconds = (fact.end - fact.start).seconds();
+  pool.waste_known = true;
+  pool.reserved += plan.waste->reserved.as_double() * seconds;
+  pool.internal += plan.waste->internal.as_double() * seconds;
+  pool.external += plan.waste->external.as_double() * seconds;
 }
 
 void MetricsCollector::step_done(const StepDone& fact) {
@@ -46,6 +82,7 @@ void MetricsCollector::step_done(const StepDone& fact) {
   ++pool.counts.steps;
   pool.counts.scheduled_tokens += fact.plan->batch.tokens().count();
   pool.counts.queue_peak = std::max(pool.counts.queue_peak, fact.planned.waiting);
+  count_kv(fact, pool);
 
   const auto usage = [](const SchedulerLoad& load) {
     return load.total_blocks > 0 ? 1.0 - static_cast<double>(load.free_blocks) / static_cast<double>(load.total_blocks) : 0.0;
@@ -121,6 +158,14 @@ bool MetricsCollector::is_saturated() const {
   return sum[3] > 2.0 * replicas && sum[3] > 1.2 * sum[2] && sum[2] > 1.2 * sum[1];
 }
 
+// Where waiting makes up a good part of the TTFT and its mean still swings from one stretch of the run to the next.
+bool MetricsCollector::is_near_knee(const RunMetrics& run) const {
+  constexpr double least_swing = 0.15;
+  constexpr double least_wait = 0.2;
+  return !run.saturated && run.mean_ttft_interval && run.mean_ttft_interval->relative() > least_swing &&
+         run.queue_time.mean > least_wait * run.ttft.mean;
+}
+
 PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   const PoolSums& sums = pools_[pool];
   PoolMetrics metrics = sums.counts;
@@ -138,6 +183,10 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   }
   metrics.kv_cache_usage_mean = kv / replica_time;
   metrics.kv_cache_usage_peak = sums.kv_peak;
+  const double slots = replica_time * static_cast<double>(metrics.facts.num_gpu_blocks * metrics.facts.block_size);
+  if (sums.waste_known && slots > 0) {
+    metrics.kv_waste = {.reserved = sums.reserved / slots, .internal = sums.internal / slots, .external = sums.external / slots};
+  }
   metrics.queue_mean = queue / replica_time;
   metrics.running_mean = running / replica_time;
   metrics.busy = sums.busy.seconds() / replica_time;
@@ -161,6 +210,14 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   metrics.energy = Joules{watts * wall * static_cast<double>(metrics.facts.gpus)};
   return metrics;
 }
+
+namespace {
+
+void add(HostTrafficMetrics& sum, const HostTrafficMetrics& part) {
+  sum.sequences += part.sequences, sum.blocks += part.blocks, sum.tokens += part.tokens, sum.bytes += part.bytes;
+}
+
+}  // namespace
 
 PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pools) const {
   if (pools.size() == 1) {
@@ -189,6 +246,13 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.preemptions += pool.preemptions;
     fleet.prompt_tokens_seen += pool.prompt_tokens_seen;
     fleet.prompt_tokens_cached += pool.prompt_tokens_cached;
+    fleet.prefix_cache_evicted_blocks += pool.prefix_cache_evicted_blocks;
+    fleet.kv_evicted_tokens += pool.kv_evicted_tokens;
+    fleet.host_blocks_peak = std::max(fleet.host_blocks_peak, pool.host_blocks_peak);
+    add(fleet.swapped_in, pool.swapped_in);
+    add(fleet.swapped_out, pool.swapped_out);
+    add(fleet.offload_loaded, pool.offload_loaded);
+    add(fleet.offload_stored, pool.offload_stored);
     fleet.steps += pool.steps;
     fleet.scheduled_tokens += pool.scheduled_tokens;
     fleet.kv_cache_usage_peak = std::max(fleet.kv_cache_usage_peak, pool.kv_cache_usage_peak);
@@ -223,6 +287,8 @@ RunMetrics MetricsCollector::metrics() const {
   run.itl = itl_.summary();
   run.e2el = e2el_.summary();
   run.queue_time = queue_time_.summary();
+  run.mean_ttft_interval = ttft_means_.interval();
+  run.near_knee = is_near_knee(run);
   if (!first_sent_) return run;
   run.duration = last_token_ - *first_sent_;
   const double seconds = run.duration.seconds();

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/metrics/batch_means.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/serving/facts.hpp"
 
@@ -20,6 +21,8 @@ class MetricsCollector final : public Observer {
   void preempted(const Request& request, Time now) override;
   void first_token(const Request& request, Time now) override;
   void chunks(const ChunksEmitted& fact) override;
+  void offloaded(PoolId pool, const HostTraffic& started) override;
+  void cache_evicted(PoolId pool, std::int64_t blocks) override;
   void step_done(const StepDone& fact) override;
   void finished(const Request& request, Time now) override;
 
@@ -48,20 +51,26 @@ class MetricsCollector final : public Observer {
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs
     double kv_peak = 0;
+    bool waste_known = false;
+    double reserved = 0, internal = 0, external = 0;  // token-seconds
     PoolMetrics counts;  // its integer counters only
   };
 
+  void count_kv(const StepDone& fact, PoolSums& pool);
+  void count(HostTrafficMetrics& sum, std::size_t pool, const HostTransfer& moved) const;
   [[nodiscard]] bool is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const;
   [[nodiscard]] PoolMetrics pool_metrics(std::size_t pool, Time end) const;
   [[nodiscard]] PoolMetrics fleet_metrics(const std::vector<PoolMetrics>& pools) const;
   void sample_timeline(Time now);
   [[nodiscard]] bool is_saturated() const;
+  [[nodiscard]] bool is_near_knee(const RunMetrics& run) const;
 
   std::vector<PoolFacts> facts_;
   std::vector<std::uint32_t> replica_pool_;
   ServiceLevel slo_;
   std::vector<ReplicaSums> replicas_;
   std::vector<PoolSums> pools_;
+  BatchMeans ttft_means_;  // by workload row: order of arrival
   Distribution ttft_, tpot_, itl_, e2el_, queue_time_;
   std::optional<Time> first_sent_;
   Time last_token_;
