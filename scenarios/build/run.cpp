@@ -20,7 +20,8 @@ namespace {
 DType math_of(const ModelSpec& model) { return model.formats.empty() ? DType::bf16 : model.formats.back().math; }
 
 PoolFacts facts_of(const Pool& pool) {
-  PoolFacts facts{.name = pool.name, .replicas = pool.replicas, .gpus = pool.gpus(), .num_gpu_blocks = pool.engine.num_gpu_blocks};
+  PoolFacts facts{.name = pool.name, .replicas = pool.replicas, .gpus = pool.gpus(), .num_gpu_blocks = pool.engine.num_gpu_blocks,
+                  .block_size = pool.engine.block_size};
   if (pool.price_per_gpu_hour) facts.price = *pool.price_per_gpu_hour;
   if (!pool.gpu) return facts;
   facts.peak_bandwidth = pool.gpu->memory_bandwidth;
@@ -55,7 +56,7 @@ void add_replicas(const Scenario& scenario, const RunOptions& options, Cluster& 
     for (int replica = 0; replica < pool.replicas; ++replica) {
       const std::string path = fmt::format("fleet[{}].replica[{}]", index, replica);
       ReplicaSetup setup{.id = ReplicaId{id++}, .pool = PoolId{index}, .name = fmt::format("{}[{}]", pool.name, replica),
-                         .host_link = pool.gpu ? pool.gpu->host_link : BytesPerSecond{}, .log_steps = options.log_steps,
+                         .host_link = engine.host_kv.link, .log_steps = options.log_steps,
                          .single_steps = engine.exact_steps};
       cluster.add_replica(std::move(setup), scheduler.make(engine, path), cost);
     }

@@ -15,7 +15,8 @@ HostOverhead host(std::int64_t fixed_us, std::int64_t per_sequence_us, bool over
 
 const std::vector<std::string> vllm_v1_options{
     "max_num_batched_tokens", "enable_prefix_caching", "enable_chunked_prefill", "long_prefill_token_threshold",
-    "scheduling_policy",      "async_scheduling",      "kv_groups",              "speculative_config"};
+    "scheduling_policy",      "async_scheduling",      "kv_groups",              "speculative_config",
+    "kv_eviction"};
 
 std::vector<std::string> with(std::vector<std::string> base, const std::vector<std::string>& more) {
   base.insert(base.end(), more.begin(), more.end());
@@ -28,7 +29,7 @@ EngineProfile vllm_main() {
   row.aliases = {"vllm", "main_2026", "vllm-main"};
   row.description = "vLLM V1, main of August 2026: chunked prefill, async scheduling, admission gate";
   row.scheduler = "vllm_v1";
-  row.options = with(vllm_v1_options, {"scheduler_reserve_full_isl", "watermark"});
+  row.options = with(vllm_v1_options, {"scheduler_reserve_full_isl", "watermark", "kv_offloading_size"});
   row.host = host(500, 10, true);
   row.budget = BudgetRule::vllm_v1_big_tier;
   row.gpu_memory_utilization = 0.92;
@@ -58,7 +59,7 @@ EngineProfile vllm_v0() {
   row.aliases = {"vllm_v0"};
   row.description = "vLLM V0 (2023 to 2024): prefill-only or decode-only steps, 1 % watermark";
   row.scheduler = "vllm_v0";
-  row.options = {"max_num_batched_tokens", "watermark"};
+  row.options = {"max_num_batched_tokens", "watermark", "preemption_mode", "swap_space"};
   row.host = host(3000, 20, false);
   row.budget = BudgetRule::vllm_v0;
   row.watermark = 0.01;
@@ -110,9 +111,9 @@ EngineProfile sarathi() {
 EngineProfile orca() {
   EngineProfile row;
   row.name = "orca";
-  row.description = "Orca: iteration-level batching, max_model_len reserved for each request";
+  row.description = "Orca: iteration-level batching, KV reserved at admission (max_model_len unless kv_reservation says otherwise)";
   row.scheduler = "orca";
-  row.options = {"watermark"};
+  row.options = {"watermark", "kv_reservation"};
   row.host = host(3000, 20, false);  // as re-implemented in Sarathi-Serve
   row.max_num_seqs = 128;
   row.watermark = 0.01;
@@ -125,7 +126,7 @@ EngineProfile fixed_batch(const std::string& name, const std::string& alias, con
   if (alias != name) row.aliases = {alias};
   row.description = description;
   row.scheduler = alias;
-  row.options = {"watermark"};
+  row.options = {"watermark", "kv_reservation"};
   row.host = host(300, 3, false);  // a C++ loop like TensorRT-LLM's
   row.max_num_seqs = 128;
   return row;
@@ -134,7 +135,7 @@ EngineProfile fixed_batch(const std::string& name, const std::string& alias, con
 EngineProfile dynamic_batching() {
   EngineProfile row = fixed_batch("dynamic-batching", "dynamic_batching", "Triton: static batches, formed when full or after max_queue_delay");
   row.aliases.push_back("triton");
-  row.options = {"max_queue_delay", "watermark"};
+  row.options = {"max_queue_delay", "watermark", "kv_reservation"};
   return row;
 }
 

@@ -23,7 +23,6 @@ constexpr Unsimulated unsimulated[] = {
     {"decode_context_parallel_size", "1", "decode context parallelism is not simulated in this version"},
     {"prefill_context_parallel_size", "1", "prefill context parallelism is not simulated in this version"},
     {"enable_expert_parallel", "false", "expert parallelism is not simulated in this version"},
-    {"swap_space", "0", "swapping KV to the host is not simulated in this version"},
     {"cpu_offload_gb", "0", "offloading weights to the host is not simulated in this version"},
     {"enable_lora", "false", "LoRA adapters are not simulated in this version"},
     {"max_num_partial_prefills", "1", "vLLM V1 never supported it"},
@@ -94,6 +93,50 @@ std::vector<std::int64_t> read_kv_groups(MapReader& reader) {
   return groups;
 }
 
+KvEviction read_kv_eviction(MapReader& reader) {
+  KvEviction eviction;
+  const std::optional<Config> node = reader.child("kv_eviction");
+  if (!node || node->is_null()) return eviction;
+  MapReader map(*node, reader.errors());
+  const std::string policy = map.choice("policy", "", {"streaming-llm", "h2o"});
+  if (policy == "streaming-llm") {
+    eviction.policy = KvEviction::Policy::streaming_llm;
+    eviction.sinks = map.get<Tokens>("sinks", Tokens{4}, non_negative).count();
+    eviction.window = map.require<Tokens>("window", at_least_one).count();
+  } else if (policy == "h2o") {
+    eviction.policy = KvEviction::Policy::h2o;
+    eviction.budget = map.require<Tokens>("budget", at_least_one).count();
+  } else if (!map.has("policy")) {
+    map.mistake("policy", "is missing; expected streaming-llm or h2o");
+  }
+  map.done();
+  if (reader.child("speculative_config")) reader.mistake("kv_eviction", "is not simulated together with `speculative_config`");
+  if (reader.child("kv_groups")) reader.mistake("kv_eviction", "is not simulated together with `kv_groups`");
+  const std::optional<Config> caching = reader.child("enable_prefix_caching");
+  if (caching && caching->is_scalar() && caching->scalar() == "true") {
+    reader.mistake("enable_prefix_caching", "a sequence that drops tokens leaves no prefix to share; with `kv_eviction` it is off");
+  }
+  return eviction;
+}
+
+// Host memory for KV of V0 (swap) and V1 (offload tier).
+void read_host_memory(MapReader& reader, const EngineProfile& profile, EngineKeys& keys) {
+  const auto has = [&](std::string_view option) {
+    return std::find(profile.options.begin(), profile.options.end(), option) != profile.options.end();
+  };
+  if (has("preemption_mode")) {
+    keys.config.preemption_mode = reader.choice("preemption_mode", "recompute", {"recompute", "swap"});
+    keys.swap_space = reader.maybe<Bytes>("swap_space", positive);
+    const bool swaps = keys.config.preemption_mode == "swap";
+    if (keys.swap_space && !swaps) reader.mistake("swap_space", "has no effect without `preemption_mode: swap`");
+    if (swaps && !keys.swap_space) keys.swap_space = 4_GiB;  // vLLM's default, a GPU
+  }
+  if (has("kv_offloading_size")) keys.kv_offloading_size = reader.maybe<Bytes>("kv_offloading_size", positive);
+  if (keys.kv_offloading_size && !keys.config.enable_prefix_caching) {
+    reader.mistake("kv_offloading_size", "has no effect without `enable_prefix_caching`");
+  }
+}
+
 // Flags whose default is a plain value, the profile's or the engine's own.
 void read_flags(MapReader& reader, const EngineProfile& profile, EngineConfig& config) {
   const auto has = [&](std::string_view option) {
@@ -114,6 +157,13 @@ void read_flags(MapReader& reader, const EngineProfile& profile, EngineConfig& c
     config.long_prefill_token_threshold = reader.get<Tokens>("long_prefill_token_threshold", Tokens{0}, non_negative).count();
   }
   if (has("scheduling_policy")) config.scheduling_policy = reader.choice("scheduling_policy", "fcfs", {"fcfs", "priority"});
+  if (has("kv_eviction")) config.kv_eviction = read_kv_eviction(reader);
+  if (config.kv_eviction.on()) config.enable_prefix_caching = false;
+  if (has("kv_reservation")) {
+    const bool pages = profile.scheduler == "orca";  // a batch that ends together has nowhere to put a victim
+    config.kv_reservation = reader.choice("kv_reservation", "max", pages ? std::vector<std::string>{"paged", "max", "pow2", "oracle"}
+                                                                         : std::vector<std::string>{"max", "pow2", "oracle"});
+  }
   if (has("kv_groups")) config.kv_groups = read_kv_groups(reader);
   if (has("max_prefill_tokens")) {
     config.max_prefill_tokens = reader.get<Tokens>("max_prefill_tokens", Tokens{16384}, at_least_one).count();
@@ -191,6 +241,7 @@ EngineKeys read_engine(const Config& node, Diagnostics& errors) {
   if (has("chunked_prefill_size")) keys.chunked_prefill_size = reader.maybe<std::int64_t>("chunked_prefill_size", {-1, 1e9});
   read_flags(reader, profile, keys.config);
   if (has("speculative_config")) read_speculation_into(reader, keys);
+  read_host_memory(reader, profile, keys);
   refuse_unsimulated(reader);
   refuse_foreign_options(reader, profile);
   reader.done();

@@ -34,6 +34,8 @@ struct EngineKeys {
   std::optional<Bytes> kv_cache_memory_bytes;
   std::optional<HostOverhead> host;
   std::optional<SpeculationKeys> speculation;
+  std::optional<Bytes> swap_space;          ///< host memory per GPU, of preemption by swap only
+  std::optional<Bytes> kv_offloading_size;  ///< host memory for all GPUs of a replica
 
   EngineConfig config;  ///< the flags with plain defaults, the profile's where it has one
 };

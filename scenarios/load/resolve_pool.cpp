@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "hardware/calibration.hpp"
+#include "hardware/host_link.hpp"
 #include "models/precision.hpp"
 #include "models/transformer.hpp"
 #include "scenarios/load/reading.hpp"
@@ -193,6 +194,49 @@ void check_override(Resolving& r, const MemoryBudget& budget, std::int64_t block
   }
 }
 
+// A sequence that drops tokens never needs more than it keeps and the largest piece of its prompt.
+void require_longest_fits(const ModelSpec& model, const MemoryRequest& request, const MemoryBudget& budget, const EngineConfig& engine) {
+  const bool bounded = engine.kv_eviction.policy == KvEviction::Policy::streaming_llm;
+  if (!bounded) return require_fits(model, request, budget);
+  MemoryRequest shorter = request;
+  shorter.max_model_len = std::min(request.max_model_len, engine.kv_eviction.most_kept() + request.max_num_batched_tokens);
+  require_fits(model, shorter, memory_budget(model, shorter));
+}
+
+void check_token_eviction(Resolving& r) {
+  if (!r.out.pool.engine.kv_eviction.on() || r.out.pool.engine.kv_groups.empty()) return;
+  r.errors.add(r.engine_key("kv_eviction").mistake(fmt::format("`{}` has sliding-window layers, which drop tokens by themselves; token "
+                                                               "eviction is simulated for full attention only", r.out.pool.model->name)));
+}
+
+// Host memory in blocks, and the link to it.
+void size_host_memory(Resolving& r) {
+  Pool& pool = r.out.pool;
+  const EngineKeys& keys = r.out.keys;
+  HostKv& host = pool.engine.host_kv;
+  if (pool.gpu) host.link = host_link(*pool.gpu);
+  const char* key = keys.swap_space ? "swap_space" : "kv_offloading_size";
+  if (!keys.swap_space && !keys.kv_offloading_size) return;
+  if (!pool.model || !pool.gpu) {
+    if (r.out.model_name.empty()) {
+      r.errors.add(r.engine_key(key).mistake("needs a model and a GPU: the bytes of its KV blocks say how many fit"));
+    }
+    return;
+  }
+  if (!pool.memory) return;  // complained of already
+  const KvLayout& layout = pool.memory->layout;
+  host.block_bytes = layout.block_bytes();
+  host.copies_per_block = 2 * layout.layers_per_group;
+  if (keys.swap_space) host.swap_blocks = layout.blocks_in(*keys.swap_space);
+  if (!keys.kv_offloading_size) return;
+  host.offload_blocks = layout.blocks_in(*keys.kv_offloading_size / pool.tensor_parallel_size);
+  if (layout.groups.size() > 1) {
+    r.errors.add(r.engine_key(key).mistake(fmt::format("`{}` has sliding-window layers; their offloading is not simulated", pool.model->name)));
+  } else if (host.offload_blocks < 1) {
+    r.errors.add(r.engine_key(key).mistake(fmt::format("holds no KV block of {} bytes per GPU", host.block_bytes.count())));
+  }
+}
+
 void count_memory(Resolving& r) {
   Pool& pool = r.out.pool;
   const EngineKeys& keys = r.out.keys;
@@ -226,8 +270,9 @@ void count_memory(Resolving& r) {
     if (!(windows.size() == 1 && windows[0] == 0)) engine.kv_groups = windows;
     engine.attention_window = pool.model->sliding_window();
     if (blocks_given) check_override(r, *pool.memory, *keys.num_gpu_blocks_override);
-    else require_fits(*pool.model, request, *pool.memory);
+    else require_longest_fits(*pool.model, request, *pool.memory, engine);
   });
+  check_token_eviction(r);
   if (pool.gpu_memory_utilization > 0.98 && !keys.kv_cache_memory_bytes) {
     r.warn(r.engine_key("gpu_memory_utilization"),
            fmt::format("{} leaves no memory to anything else on the GPU; engines run out of memory like that", pool.gpu_memory_utilization));
@@ -257,6 +302,7 @@ void resolve_engine_and_memory(Resolving& r) {
   if (pool.gpu) pool.cudagraph_capture_sizes = cudagraph_capture_sizes(keys, pool.engine, *pool.gpu, uses_model_runner_v1(pool));
   pool.num_gpu_blocks_override = keys.num_gpu_blocks_override;
   if (pool.model && pool.gpu && !pool.model->encoder && r.errors.size() == before) count_memory(r);
+  size_host_memory(r);
 }
 
 }  // namespace

@@ -42,6 +42,16 @@ void put_speculation(const ResolvedPool& resolved, Json& json) {
   json["speculative_config"] = speculation;
 }
 
+void put_kv_eviction(const KvEviction& eviction, Json& json) {
+  if (!eviction.on()) return;
+  if (eviction.policy == KvEviction::Policy::h2o) json["kv_eviction"] = {{"policy", "h2o"}, {"budget", eviction.budget}};
+  else json["kv_eviction"] = {{"policy", "streaming-llm"}, {"sinks", eviction.sinks}, {"window", eviction.window}};
+}
+
+void put_bytes(const std::string& option, const std::optional<Bytes>& bytes, Json& json) {
+  if (bytes) json[option] = fmt::format("{} B", bytes->count());
+}
+
 // The profile's own options, in the order of the profile.
 void put_option(const std::string& option, const ResolvedPool& resolved, Json& json) {
   const EngineConfig& config = resolved.pool.engine;
@@ -61,6 +71,11 @@ void put_option(const std::string& option, const ResolvedPool& resolved, Json& j
   else if (option == "enable_mixed_chunk") json[option] = config.enable_mixed_chunk;
   else if (option == "capacity_policy") json[option] = config.capacity_policy;
   else if (option == "max_queue_delay") json[option] = seconds_text(config.max_queue_delay) + " s";
+  else if (option == "preemption_mode") json[option] = config.preemption_mode;
+  else if (option == "swap_space") put_bytes(option, resolved.keys.swap_space, json);
+  else if (option == "kv_offloading_size") put_bytes(option, resolved.keys.kv_offloading_size, json);
+  else if (option == "kv_reservation") json[option] = config.kv_reservation;
+  else if (option == "kv_eviction") put_kv_eviction(config.kv_eviction, json);
   else if (option == "chunk_unit") json[option] = config.chunk_unit;
   else if (option == "chunk_policy") json[option] = config.chunk_policy;
   else if (option == "kv_groups") {
@@ -140,6 +155,8 @@ Json derived_json(const Pool& pool) {
   json["pool"] = pool.name;
   json["gpus"] = pool.gpus();
   json["num_gpu_blocks"] = pool.engine.num_gpu_blocks;
+  if (pool.engine.host_kv.swap_blocks > 0) json["num_cpu_blocks"] = pool.engine.host_kv.swap_blocks;
+  if (pool.engine.host_kv.offload_blocks > 0) json["kv_offload_blocks"] = pool.engine.host_kv.offload_blocks;
   if (!pool.memory) return json;
   const MemoryBudget& memory = *pool.memory;
   json["kv_cache_tokens"] = memory.kv_tokens.count();

@@ -1,5 +1,6 @@
 #include "scenarios/report/run_json.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -44,6 +45,23 @@ Json speculation_json(const SpeculationMetrics& speculation) {
           {"drafting_share_of_step_time", speculation.drafting}};
 }
 
+Json traffic_json(const char* count, const HostTrafficMetrics& traffic) {
+  return {{count, traffic.sequences}, {"blocks", traffic.blocks}, {"tokens", traffic.tokens}, {"bytes", traffic.bytes}};
+}
+
+void put_kv_memory(Json& json, const PoolMetrics& pool) {
+  json["prefix_cache_evicted_blocks"] = pool.prefix_cache_evicted_blocks;
+  json["kv_evicted_tokens"] = pool.kv_evicted_tokens;
+  Json& waste = json["kv_waste"];
+  if (pool.kv_waste) {
+    waste = {{"reserved", pool.kv_waste->reserved}, {"internal", pool.kv_waste->internal}, {"external", pool.kv_waste->external}};
+  }
+  json["swap"] = {{"out", traffic_json("requests", pool.swapped_out)}, {"in", traffic_json("requests", pool.swapped_in)}};
+  json["offload"] = {{"stored", traffic_json("transfers", pool.offload_stored)},
+                     {"loaded", traffic_json("transfers", pool.offload_loaded)}};
+  json["host_blocks_peak"] = pool.host_blocks_peak;
+}
+
 Json pool_json(const PoolMetrics& pool) {
   Json json;
   json["name"] = pool.facts.name;
@@ -58,6 +76,7 @@ Json pool_json(const PoolMetrics& pool) {
   json["queue"] = {{"mean", pool.queue_mean}, {"peak", pool.queue_peak}};
   json["running"] = {{"mean", pool.running_mean}, {"peak", pool.running_peak}};
   json["prefix_cache_hit_rate"] = pool.prefix_cache_hit_rate();
+  put_kv_memory(json, pool);
   json["steps"] = pool.steps;
   json["scheduled_tokens"] = pool.scheduled_tokens;
   json["step_tokens"] = {{"peak", pool.step_tokens_peak}};
@@ -111,7 +130,14 @@ std::vector<std::string> run_warnings(const Scenario& scenario, const RunResult&
   }
   for (const std::string& warning : result.workload.warnings) list.push_back("workload: " + warning);
   if (result.metrics.saturated) list.push_back("saturated: the queue still grew at the end, so latencies depend on how long the run lasts");
+  if (result.metrics.near_knee) list.push_back(knee_text(result.metrics));
   return list;
+}
+
+std::string knee_text(const RunMetrics& metrics) {
+  const MeanInterval& interval = metrics.mean_ttft_interval.value();
+  return fmt::format("near the knee: the mean TTFT is known only to lie between {:.0f} and {:.0f} ms (95 %); a little more load, another seed or "
+                     "other host overhead may move it by a multiple", std::max(0.0, interval.low), interval.high);
 }
 
 std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics) {
@@ -145,7 +171,10 @@ nlohmann::ordered_json run_json(const Scenario& scenario, const RunResult& resul
   put_latency(json, "e2el", metrics.e2el);
   put_latency(json, "queue_time", metrics.queue_time);
   json["saturated"] = metrics.saturated;
-  json["latencies_flagged"] = metrics.saturated;
+  json["near_knee"] = metrics.near_knee;
+  json["latencies_flagged"] = metrics.saturated || metrics.near_knee;
+  const auto& interval = metrics.mean_ttft_interval;
+  json["mean_ttft_ms_interval"] = interval ? Json{interval->low, interval->high} : Json();
   const std::optional<bool> met = meets(scenario.slo, metrics);
   json["slo_met"] = met ? Json(*met) : Json();
   json["mean_outstanding"] = metrics.mean_outstanding;

@@ -20,4 +20,7 @@ std::vector<std::string> run_warnings(const Scenario& scenario, const RunResult&
 /// Did the run meet the objective? Null when there is none, or none that is judged (neither `percentile` nor `goodput` given).
 std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics);
 
+/// What to tell about a run with `near_knee`.
+std::string knee_text(const RunMetrics& metrics);
+
 }  // namespace ridgeline

@@ -65,6 +65,31 @@ std::string pools_text(const RunMetrics& metrics) {
   return table.text("  ");
 }
 
+std::string gib(double bytes) { return figure(bytes * 0x1p-30) + " GiB"; }
+
+// What KV memory did beside holding blocks; one line a pool, and only where there is something to say.
+std::string kv_memory_text(const RunMetrics& metrics) {
+  std::string text;
+  for (const PoolMetrics& pool : metrics.pools) {
+    std::string line;
+    if (pool.kv_waste) {
+      line += fmt::format("; held no token: {} reserved, {} internal, {} external", percent(pool.kv_waste->reserved),
+                          percent(pool.kv_waste->internal), percent(pool.kv_waste->external));
+    }
+    if (pool.swapped_out.sequences > 0) {
+      line += fmt::format("; swapped {} requests out ({}), {} in ({})", grouped(pool.swapped_out.sequences), gib(pool.swapped_out.bytes),
+                          grouped(pool.swapped_in.sequences), gib(pool.swapped_in.bytes));
+    }
+    if (pool.offload_stored.blocks > 0) {
+      line += fmt::format("; host tier stored {}, loaded {} ({} tokens)", gib(pool.offload_stored.bytes), gib(pool.offload_loaded.bytes),
+                          grouped(pool.offload_loaded.tokens));
+    }
+    if (pool.kv_evicted_tokens > 0) line += fmt::format("; evicted {} tokens", grouped(pool.kv_evicted_tokens));
+    if (!line.empty()) text += fmt::format("  KV of {}: {}\n", pool.facts.name, line.substr(2));
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
 std::string causes_text(const PoolMetrics& pool) {
   std::string text;
   for (std::size_t i = 0; i < cause_count; ++i) {
@@ -117,7 +142,9 @@ std::string run_table(const Scenario& scenario, const RunResult& result) {
                       grouped(metrics.total_output_tokens), figure(metrics.output_throughput), figure(metrics.total_token_throughput));
   text += objective_text(scenario, metrics) + "\n" + latency_text(metrics) + "\n" + pools_text(metrics);
   text += speculation_text(metrics);
+  text += kv_memory_text(metrics);
   text += fmt::format("\n  where the time went: {}\n", causes_text(metrics.fleet));
+  if (metrics.near_knee) text += "\n  " + knee_text(metrics) + "\n";
   if (metrics.saturated) {
     text += "\n  SATURATED: the queue still grew at the end. The fleet can't keep up; latencies above depend on how long the run lasts.\n";
   }
@@ -162,6 +189,7 @@ std::string comparison_table(const std::vector<Compared>& results) {
     });
   }
   row("KV use, peak", [](const Compared& c) { return percent(c.result.metrics.fleet.kv_cache_usage_peak); });
+  row("batch, mean", [](const Compared& c) { return figure(c.result.metrics.fleet.running_mean); });
   row("preemptions", [](const Compared& c) { return grouped(c.result.metrics.fleet.preemptions); });
   row("cost, USD", [](const Compared& c) {
     const double cost = c.result.metrics.fleet.cost.count();
@@ -171,7 +199,9 @@ std::string comparison_table(const std::vector<Compared>& results) {
     const PoolMetrics& fleet = c.result.metrics.fleet;
     return or_dash(fleet.cost.count() > 0 && fleet.output_tokens > 0, figure(fleet.cost.count() / static_cast<double>(fleet.output_tokens) * 1e6));
   });
-  row("saturated", [](const Compared& c) { return std::string(c.result.metrics.saturated ? "YES" : "no"); });
+  row("saturated", [](const Compared& c) {
+    return std::string(c.result.metrics.saturated ? "YES" : c.result.metrics.near_knee ? "near the knee" : "no");
+  });
   return table.text("  ");
 }
 

@@ -37,7 +37,7 @@ class PriceMemo {
   }
 
  private:
-  using Key = std::array<std::int64_t, 9>;  // all zero for no batch
+  using Key = std::array<std::int64_t, 12>;  // all zero for no batch
   struct Entry {
     Key key{};
     StepPrice price;
@@ -49,7 +49,8 @@ class PriceMemo {
     const PrefillChunk chunk = batch.chunks.empty() ? PrefillChunk{} : batch.chunks.front();
     return {batch.decode_context.count(), batch.decode_sequences,    batch.decode_queries.count(),
             batch.decode_context_in_window.count(), batch.sampled_sequences, batch.proposing_sequences,
-            batch.padding.count(),        chunk.new_tokens.count(),  chunk.history.count()};
+            batch.padding.count(),        chunk.new_tokens.count(),  chunk.history.count(),
+            batch.verified_drafts,        batch.proposals,           batch.proposing_context.count()};
   }
 
   [[nodiscard]] std::size_t index_of(const Key& key) const {

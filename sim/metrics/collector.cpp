@@ -6,8 +6,7 @@
 namespace ridgeline {
 
 MetricsCollector::MetricsCollector(std::vector<PoolFacts> pools, std::vector<std::uint32_t> replica_pool, ServiceLevel slo)
-    : facts_(std::move(pools)), replica_pool_(std::move(replica_pool)), slo_(slo), replicas_(replica_pool_.size()), pools_(facts_.size()),
-      drafting_(facts_.size()) {}
+    : facts_(std::move(pools)), replica_pool_(std::move(replica_pool)), slo_(slo), replicas_(replica_pool_.size()), pools_(facts_.size()) {}
 
 void MetricsCollector::arrived(const Request&, Time now) {
   if (!first_sent_) {
@@ -25,14 +24,17 @@ void MetricsCollector::admitted(const Request& request, Tokens cached, Time now)
   if (request.preemptions > 0) return;
   --never_admitted_;
   queue_time_.add(now - request.sent);
-  PoolMetrics& counts = pools_[request.pool];
+  PoolMetrics& counts = pools_[request.pool].counts;
   counts.prompt_tokens_seen += request.spec.input.count();
   counts.prompt_tokens_cached += cached.count();
 }
 
-void MetricsCollector::preempted(const Request& request, Time) { ++pools_[request.pool].preemptions; }
+void MetricsCollector::preempted(const Request& request, Time) { ++pools_[request.pool].counts.preemptions; }
 
-void MetricsCollector::first_token(const Request& request, Time now) { ttft_.add(now - request.sent); }
+void MetricsCollector::first_token(const Request& request, Time now) {
+  ttft_.add(now - request.sent);
+  ttft_means_.add(request.spec.row, (now - request.sent).milliseconds());
+}
 
 void MetricsCollector::chunks(const ChunksEmitted& fact) {
   if (fact.sequences > 0) itl_.add(fact.gap, fact.sequences);
@@ -58,18 +60,52 @@ void MetricsCollector::add_step(ReplicaSums& replica, Time start, Time end, Toke
   replica.bytes += price.bytes.as_double();
 }
 
+// A transfer names one GPU's figures: its blocks are the replica's, its bytes a share.
+void MetricsCollector::count(HostTrafficMetrics& sum, std::size_t pool, const HostTransfer& moved) const {
+  if (moved.blocks == 0) return;
+  sum.sequences += moved.sequences;
+  sum.blocks += moved.blocks;
+  sum.tokens += moved.blocks * facts_[pool].block_size;
+  sum.bytes += moved.bytes.as_double() * static_cast<double>(facts_[pool].gpus / facts_[pool].replicas);
+}
+
+void MetricsCollector::offloaded(PoolId pool, const HostTraffic& started) {
+  PoolMetrics& counts = pools_[pool.value()].counts;
+  count(counts.offload_loaded, pool.value(), started.in);
+  count(counts.offload_stored, pool.value(), started.out);
+}
+
+void MetricsCollector::cache_evicted(PoolId pool, std::int64_t blocks) {
+  pools_[pool.value()].counts.prefix_cache_evicted_blocks += blocks;
+}
+
+void MetricsCollector::count_kv(const StepDone& fact, PoolSums& pool) {
+  const StepPlan& plan = *fact.plan;
+  count(pool.counts.swapped_in, fact.pool.value(), plan.swapped.in);
+  count(pool.counts.swapped_out, fact.pool.value(), plan.swapped.out);
+  pool.counts.kv_evicted_tokens += plan.evicted.count();
+  pool.counts.host_blocks_peak = std::max(pool.counts.host_blocks_peak, fact.planned.host_blocks);
+  if (!plan.waste) return;
+  const double seconds = (fact.end - fact.start).seconds();
+  pool.waste_known = true;
+  pool.reserved += plan.waste->reserved.as_double() * seconds;
+  pool.internal += plan.waste->internal.as_double() * seconds;
+  pool.external += plan.waste->external.as_double() * seconds;
+}
+
 void MetricsCollector::verified(PoolId pool, const DraftsVerified& drafts) {
-  PoolMetrics& counts = pools_[pool.value()];
+  PoolSums& sums = pools_[pool.value()];
+  PoolMetrics& counts = sums.counts;
   SpeculationMetrics& speculation = counts.speculation ? *counts.speculation : counts.speculation.emplace();
   speculation.drafts += drafts.sequences;
   speculation.draft_tokens += drafts.drafts;
   speculation.accepted_tokens += drafts.accepted;
   speculation.decodes += drafts.decodes;
   speculation.decoded_tokens += drafts.decoded_tokens;
-  drafting_[pool.value()].rejected = drafts.drafts - drafts.accepted;
+  sums.rejected = drafts.drafts - drafts.accepted;
 }
 
-void MetricsCollector::add_drafting(Drafting& sums, const StepDone& fact) {
+void MetricsCollector::add_drafting(PoolSums& sums, const StepDone& fact) {
   sums.drafting += fact.price->drafting;
   if (sums.rejected == 0) return;
   // Rejected rows take their part of the verification, row by row.
@@ -81,7 +117,8 @@ void MetricsCollector::add_drafting(Drafting& sums, const StepDone& fact) {
 void MetricsCollector::step_done(const StepDone& fact) {
   ReplicaSums& replica = replicas_[fact.replica.value()];
   add_step(replica, fact.start, fact.end, fact.plan->batch.tokens(), fact.planned, *fact.price);
-  add_drafting(drafting_[fact.pool.value()], fact);
+  add_drafting(pools_[fact.pool.value()], fact);
+  count_kv(fact, pools_[fact.pool.value()]);
   replica.used_blocks.set(fact.end, fact.load.total_blocks - fact.load.free_blocks);
   replica.queue.set(fact.end, fact.load.waiting);
   replica.running.set(fact.end, fact.load.running);
@@ -114,7 +151,7 @@ void MetricsCollector::finished(const Request& request, Time now) {
   }
   e2el_.add(e2el);
   if (is_good(request, ttft, tpot, e2el)) ++good_;
-  PoolMetrics& counts = pools_[request.pool];
+  PoolMetrics& counts = pools_[request.pool].counts;
   ++counts.completed;
   counts.input_tokens += request.spec.input.count();
   counts.output_tokens += request.spec.output.count();
@@ -155,8 +192,16 @@ bool MetricsCollector::is_saturated() const {
   return sum[3] > 2.0 * replicas && sum[3] > 1.2 * sum[2] && sum[2] > 1.2 * sum[1];
 }
 
+// Where waiting makes up a good part of the TTFT and its mean still swings from one stretch of the run to the next.
+bool MetricsCollector::is_near_knee(const RunMetrics& run) const {
+  constexpr double least_swing = 0.15;
+  constexpr double least_wait = 0.2;
+  return !run.saturated && run.mean_ttft_interval && run.mean_ttft_interval->relative() > least_swing &&
+         run.queue_time.mean > least_wait * run.ttft.mean;
+}
+
 PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
-  PoolMetrics metrics = pools_[pool];
+  PoolMetrics metrics = pools_[pool].counts;
   metrics.facts = facts_[pool];
   Duration busy;
   TimeByCause by_cause;
@@ -187,6 +232,10 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   if (replica_time <= 0) return metrics;
 
   metrics.kv_cache_usage_mean = total_blocks > 0 ? used_blocks / total_blocks / replica_time : 0.0;
+  const double slots = replica_time * static_cast<double>(metrics.facts.num_gpu_blocks * metrics.facts.block_size);
+  if (pools_[pool].waste_known && slots > 0) {
+    metrics.kv_waste = {.reserved = pools_[pool].reserved / slots, .internal = pools_[pool].internal / slots, .external = pools_[pool].external / slots};
+  }
   metrics.queue_mean = queue / replica_time;
   metrics.running_mean = running / replica_time;
   metrics.busy = busy.seconds() / replica_time;
@@ -195,8 +244,8 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   }
   metrics.time_by_cause[static_cast<std::size_t>(Cause::idle)] = 1.0 - metrics.busy;
   if (metrics.speculation && busy > Duration{}) {
-    metrics.speculation->drafting = drafting_[pool].drafting.seconds() / busy.seconds();
-    metrics.speculation->rejected = drafting_[pool].rejected_seconds / busy.seconds();
+    metrics.speculation->drafting = pools_[pool].drafting.seconds() / busy.seconds();
+    metrics.speculation->rejected = pools_[pool].rejected_seconds / busy.seconds();
   }
 
   const auto share = [](double done, double peak, double seconds) { return peak > 0 && seconds > 0 ? done / (peak * seconds) : 0.0; };
@@ -238,6 +287,10 @@ std::optional<SpeculationMetrics> fleet_speculation(const std::vector<PoolMetric
   return fleet;
 }
 
+void add(HostTrafficMetrics& sum, const HostTrafficMetrics& part) {
+  sum.sequences += part.sequences, sum.blocks += part.blocks, sum.tokens += part.tokens, sum.bytes += part.bytes;
+}
+
 }  // namespace
 
 PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pools) const {
@@ -267,6 +320,13 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.preemptions += pool.preemptions;
     fleet.prompt_tokens_seen += pool.prompt_tokens_seen;
     fleet.prompt_tokens_cached += pool.prompt_tokens_cached;
+    fleet.prefix_cache_evicted_blocks += pool.prefix_cache_evicted_blocks;
+    fleet.kv_evicted_tokens += pool.kv_evicted_tokens;
+    fleet.host_blocks_peak = std::max(fleet.host_blocks_peak, pool.host_blocks_peak);
+    add(fleet.swapped_in, pool.swapped_in);
+    add(fleet.swapped_out, pool.swapped_out);
+    add(fleet.offload_loaded, pool.offload_loaded);
+    add(fleet.offload_stored, pool.offload_stored);
     fleet.steps += pool.steps;
     fleet.scheduled_tokens += pool.scheduled_tokens;
     fleet.kv_cache_usage_peak = std::max(fleet.kv_cache_usage_peak, pool.kv_cache_usage_peak);
@@ -304,6 +364,8 @@ RunMetrics MetricsCollector::metrics() const {
   run.itl = itl_.summary();
   run.e2el = e2el_.summary();
   run.queue_time = queue_time_.summary();
+  run.mean_ttft_interval = ttft_means_.interval();
+  run.near_knee = is_near_knee(run);
   if (!first_sent_) return run;
   run.duration = last_token_ - *first_sent_;
   const double seconds = run.duration.seconds();

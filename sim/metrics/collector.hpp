@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/wide.hpp"
+#include "sim/metrics/batch_means.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/serving/facts.hpp"
 
@@ -22,6 +23,8 @@ class MetricsCollector final : public Observer {
   void first_token(const Request& request, Time now) override;
   void chunks(const ChunksEmitted& fact) override;
   void verified(PoolId pool, const DraftsVerified& drafts) override;
+  void offloaded(PoolId pool, const HostTraffic& started) override;
+  void cache_evicted(PoolId pool, std::int64_t blocks) override;
   void step_done(const StepDone& fact) override;
   void finished(const Request& request, Time now) override;
   [[nodiscard]] bool takes_runs() const override { return true; }
@@ -61,27 +64,33 @@ class MetricsCollector final : public Observer {
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs
   };
-  // Of a pool that speculates.
-  struct Drafting {
+  // Of a pool, beside what its replicas sum up.
+  struct PoolSums {
+    PoolMetrics counts;  // of requests, tokens and blocks only
     Duration drafting;
     double rejected_seconds = 0;
     std::int64_t rejected = 0;  // drafts of the step now ending
+    bool waste_known = false;
+    double reserved = 0, internal = 0, external = 0;  // token-seconds
   };
 
+  void count_kv(const StepDone& fact, PoolSums& pool);
+  void count(HostTrafficMetrics& sum, std::size_t pool, const HostTransfer& moved) const;
   [[nodiscard]] bool is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const;
   static void add_step(ReplicaSums& replica, Time start, Time end, Tokens computed, const SchedulerLoad& planned, const StepPrice& price);
-  static void add_drafting(Drafting& sums, const StepDone& fact);
+  static void add_drafting(PoolSums& sums, const StepDone& fact);
   [[nodiscard]] PoolMetrics pool_metrics(std::size_t pool, Time end) const;
   [[nodiscard]] PoolMetrics fleet_metrics(const std::vector<PoolMetrics>& pools) const;
   void sample_timeline(Time now);
   [[nodiscard]] bool is_saturated() const;
+  [[nodiscard]] bool is_near_knee(const RunMetrics& run) const;
 
   std::vector<PoolFacts> facts_;
   std::vector<std::uint32_t> replica_pool_;
   ServiceLevel slo_;
   std::vector<ReplicaSums> replicas_;
-  std::vector<PoolMetrics> pools_;  // counts of requests and tokens only
-  std::vector<Drafting> drafting_;  // by pool
+  std::vector<PoolSums> pools_;
+  BatchMeans ttft_means_;  // by workload row: order of arrival
   Distribution ttft_, tpot_, itl_, e2el_, queue_time_;
   std::optional<Time> first_sent_;
   Time last_token_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/cost/price.hpp"
+#include "sim/metrics/batch_means.hpp"
 #include "sim/metrics/distribution.hpp"
 
 namespace ridgeline {
@@ -27,6 +28,7 @@ struct PoolFacts {
   std::int64_t replicas = 1;
   std::int64_t gpus = 1;               ///< over all replicas
   std::int64_t num_gpu_blocks = 0;     ///< per replica, as the engine prints it
+  std::int64_t block_size = 0;         ///< tokens
   FlopsPerSecond peak_compute;         ///< one GPU, dense, at the model's math type; 0 = unknown (constant cost)
   BytesPerSecond peak_bandwidth;       ///< one GPU
   DollarsPerHour price;                ///< one GPU
@@ -54,6 +56,21 @@ struct SpeculationMetrics {
   }
 };
 
+/// KV that crossed host links, over all GPUs.
+struct HostTrafficMetrics {
+  std::int64_t sequences = 0;  ///< swaps, or transfers of the offload tier
+  std::int64_t blocks = 0;     ///< of whole replicas
+  std::int64_t tokens = 0;     ///< those blocks hold
+  double bytes = 0;            ///< over all GPUs of a replica; may pass 2^63 in long runs
+};
+
+/// Shares of the KV pool that held no token, over time and replicas.
+struct KvWasteMetrics {
+  double reserved = 0;  ///< for tokens to come
+  double internal = 0;  ///< never filled
+  double external = 0;  ///< free while a request waited that it could not serve
+};
+
 /// Figures of one pool, or of the whole fleet (sums, and means weighted by replica time).
 struct PoolMetrics {
   PoolFacts facts;
@@ -70,6 +87,12 @@ struct PoolMetrics {
   std::int64_t preemptions = 0;
   std::int64_t prompt_tokens_seen = 0;    ///< prompt tokens at first admission
   std::int64_t prompt_tokens_cached = 0;  ///< of those, found in the prefix cache
+  std::int64_t prefix_cache_evicted_blocks = 0;  ///< cached blocks overwritten
+  std::int64_t kv_evicted_tokens = 0;     ///< tokens of running sequences dropped by kv_eviction
+  std::optional<KvWasteMetrics> kv_waste; ///< absent where a scheduler keeps no count of it
+  HostTrafficMetrics swapped_in, swapped_out;
+  HostTrafficMetrics offload_loaded, offload_stored;
+  std::int64_t host_blocks_peak = 0;      ///< KV blocks in host memory, in one replica
   std::int64_t steps = 0;
   std::int64_t scheduled_tokens = 0;      ///< computed, recomputation included
   double busy = 0;                 ///< share of replica time spent in steps
@@ -110,6 +133,8 @@ struct RunMetrics {
   Summary ttft, tpot, itl, e2el;  ///< milliseconds
   Summary queue_time;             ///< sent to first admission, milliseconds
   bool saturated = false;         ///< the queue still grew when the last request arrived
+  bool near_knee = false;         ///< not saturated, but waits swing: the TTFT is not determined by this run
+  std::optional<MeanInterval> mean_ttft_interval;  ///< milliseconds; absent for short runs
   double mean_outstanding = 0;    ///< time average of requests in the system (Little's law: = rate x mean e2el)
   PoolMetrics fleet;
   std::vector<PoolMetrics> pools;

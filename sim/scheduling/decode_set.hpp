@@ -24,6 +24,8 @@ class DecodeSet {
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(ends_.size()); }
   [[nodiscard]] bool empty() const { return ends_.empty(); }
+  /// Tokens with KV once the coming step has run, over all members.
+  [[nodiscard]] std::int64_t context() const { return context_; }
   /// Members whose token of the coming step opens a block.
   [[nodiscard]] std::int64_t blocks_due() const { return by_phase_[phase()]; }
   [[nodiscard]] bool block_due(const Sequence& member) const { return computed(member) % block_size_ == 0; }

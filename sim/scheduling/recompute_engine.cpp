@@ -38,27 +38,27 @@ void RecomputeEngine::admit_first(SchedulerListener& listener) {
   admit(sequence, Tokens{0}, listener);
 }
 
-bool RecomputeEngine::make_room(SchedulerListener& listener) {
+bool RecomputeEngine::make_room(StepPlan& plan, SchedulerListener& listener) {
   if (decodes_.empty()) return false;
-  if (free_blocks_ <= decodes_.blocks_due()) return make_room_one_by_one(listener);
+  if (free_blocks_ <= decodes_.blocks_due()) return make_room_one_by_one(plan, listener);
   free_blocks_ -= decodes_.blocks_due();
   return false;
 }
 
-bool RecomputeEngine::make_room_one_by_one(SchedulerListener& listener) {
+bool RecomputeEngine::make_room_one_by_one(StepPlan& plan, SchedulerListener& listener) {
   std::vector<Sequence*> running = decodes_.in_order();
   running.insert(running.end(), partial_.begin(), partial_.end());
   std::sort(running.begin(), running.end(), EarlierSequence{});
   std::size_t end = running.size();
   for (std::size_t i = 0; i < end; ++i) {
     if (!running[i]->decoding) continue;  // its blocks are there already
-    while (free_blocks_ == 0 && i < end) preempt_latest(*running[--end], listener);
+    while (free_blocks_ == 0 && i < end) give_way(*running[--end], plan, listener);
     if (i < end && decodes_.block_due(*running[i])) --free_blocks_;
   }
   return end < running.size();
 }
 
-void RecomputeEngine::preempt_latest(Sequence& victim, SchedulerListener& listener) {
+void RecomputeEngine::give_way(Sequence& victim, StepPlan& /*plan*/, SchedulerListener& listener) {
   free_blocks_ += held_by(victim);
   partial_.erase(&victim);
   preempt(victim, listener);
@@ -67,6 +67,18 @@ void RecomputeEngine::preempt_latest(Sequence& victim, SchedulerListener& listen
 
 std::int64_t RecomputeEngine::held_by(const Sequence& sequence) const {
   return blocks_of(sequence.decoding ? decodes_.computed(sequence) : sequence.known());
+}
+
+KvWaste RecomputeEngine::paged_waste() const {
+  // A prompt in pieces holds the blocks of all of it: those of this step are among the tokens held already.
+  std::int64_t partly_held = 0;
+  std::int64_t to_come = 0;
+  for (const Sequence* sequence : partial_) {
+    to_come += sequence->known() - sequence->computed;
+    partly_held += scheduled(*sequence) ? 0 : sequence->computed;
+  }
+  const std::int64_t held = (total_blocks_ - free_blocks_) * config_.block_size;
+  return {.reserved = Tokens{to_come}, .internal = Tokens{held - tokens_held() - partly_held - to_come}, .external = {}};
 }
 
 }  // namespace ridgeline

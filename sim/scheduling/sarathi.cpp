@@ -13,7 +13,7 @@ class Sarathi final : public RecomputeEngine {
   explicit Sarathi(const EngineConfig& config) : RecomputeEngine(config) { decodes_lead_ = true; }
 
   void form_step(Time /*now*/, StepPlan& plan, SchedulerListener& listener) override {
-    bool preempted = make_room(listener);
+    bool preempted = make_room(plan, listener);
     if (preempted && decodes_.empty() && partial_.empty()) preempted = false;  // nothing would run: the next attempt may admit
     if (!decodes_.empty()) schedule_decodes(plan);
     std::int64_t budget = config_.max_num_batched_tokens - decodes_.size();
@@ -31,6 +31,7 @@ class Sarathi final : public RecomputeEngine {
         budget -= schedule_chunk(*sequence, budget, plan);
       }
     }
+    plan.waste = paged_waste();
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "sim/scheduling/sequence_engine.hpp"
 
+#include <algorithm>
+
 namespace ridgeline {
 
 SequenceEngine::SequenceEngine(const EngineConfig& config)
@@ -43,6 +45,11 @@ void SequenceEngine::refuse(const RequestSpec& spec, const std::string& why) {
   throw ConfigError("request " + std::to_string(spec.row) + " can never be served: " + why);
 }
 
+void SequenceEngine::refuse_reservation(const RequestSpec& spec, std::int64_t blocks, bool longest) const {
+  if (longest) refuse(spec, "the KV pool is smaller than one max_model_len");
+  refuse(spec, "it reserves " + std::to_string(blocks) + " KV blocks, of " + std::to_string(total_blocks_));
+}
+
 SchedulerLoad SequenceEngine::load() const {
   return {.running = running_, .waiting = waiting() - unseen_, .total_blocks = total_blocks_, .free_blocks = free_blocks_};
 }
@@ -67,8 +74,12 @@ void SequenceEngine::schedule_decodes(StepPlan& plan) {
 }
 
 void SequenceEngine::preempt(Sequence& sequence, SchedulerListener& listener) {
-  if (sequence.decoding) decodes_.leave(sequence);
+  suspend(sequence, listener);
   sequence.computed = 0;
+}
+
+void SequenceEngine::suspend(Sequence& sequence, SchedulerListener& listener) {
+  if (sequence.decoding) decodes_.leave(sequence);
   --running_;
   if (keep_rows_) {
     preempted_.push_back({.request = sequence.row,
@@ -78,6 +89,28 @@ void SequenceEngine::preempt(Sequence& sequence, SchedulerListener& listener) {
                           .output = Tokens{sequence.outputs}});
   }
   listener.preempted(*sequence.request);
+}
+
+void SequenceEngine::resume(Sequence& sequence, SchedulerListener& listener) {
+  admit(sequence, Tokens{sequence.computed}, listener);
+  decodes_.join(sequence);
+}
+
+std::int64_t SequenceEngine::tokens_held() const {
+  std::int64_t tokens = decodes_scheduled_ ? decodes_.context() : decodes_.context() - decodes_.size();
+  for (const Prefill& prefill : prefills_) tokens += prefill.sequence->computed;
+  return tokens;
+}
+
+bool SequenceEngine::scheduled(const Sequence& sequence) const {
+  return std::any_of(prefills_.begin(), prefills_.end(), [&](const Prefill& prefill) { return prefill.sequence == &sequence; });
+}
+
+KvWaste SequenceEngine::reserved_waste(std::int64_t promised, bool memory_is_short) const {
+  const std::int64_t held = (total_blocks_ - free_blocks_) * config_.block_size;
+  return {.reserved = Tokens{promised - tokens_held()},
+          .internal = Tokens{held - promised},
+          .external = Tokens{memory_is_short ? free_blocks_ * config_.block_size : 0}};
 }
 
 void SequenceEngine::complete(Time now, SchedulerListener& listener) {

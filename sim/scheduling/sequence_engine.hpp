@@ -40,6 +40,7 @@ class SequenceEngine : public Scheduler {
   /// Throws ConfigError when prompt and output exceed max_model_len.
   void check_length(const RequestSpec& spec) const;
   [[noreturn]] static void refuse(const RequestSpec& spec, const std::string& why);
+  [[noreturn]] void refuse_reservation(const RequestSpec& spec, std::int64_t blocks, bool longest) const;
 
   void admit(Sequence& sequence, Tokens cached, SchedulerListener& listener);
   /// Schedules the next `tokens` of what the sequence has to compute before it can sample.
@@ -48,6 +49,19 @@ class SequenceEngine : public Scheduler {
   void schedule_decodes(StepPlan& plan);
   /// Throws away the sequence's KV, for recomputation; outputs are kept. The caller frees the blocks and queues it again.
   void preempt(Sequence& sequence, SchedulerListener& listener);
+  /// Takes a decoding sequence out of the batch, its KV kept elsewhere; `resume` lets it decode on.
+  void suspend(Sequence& sequence, SchedulerListener& listener);
+  void resume(Sequence& sequence, SchedulerListener& listener);
+
+  /// Tokens with KV once the planned step has run; unfinished prompts that it leaves out are not counted.
+  [[nodiscard]] std::int64_t tokens_held() const;
+  /// Tokens with KV when the sequence ends.
+  [[nodiscard]] static std::int64_t final_tokens(const Sequence& sequence) { return sequence.input + sequence.output - 1; }
+  [[nodiscard]] static std::int64_t final_tokens(const RequestSpec& spec) { return spec.input.count() + spec.output.count() - 1; }
+  /// Whether a piece of its prompt is in the planned step.
+  [[nodiscard]] bool scheduled(const Sequence& sequence) const;
+  /// Of a planned step where memory is reserved at admission: `promised` final tokens of all that hold memory and live.
+  [[nodiscard]] KvWaste reserved_waste(std::int64_t promised, bool memory_is_short) const;
 
   [[nodiscard]] std::int64_t blocks_of(std::int64_t tokens) const { return ceil_divide(tokens, config_.block_size); }
 

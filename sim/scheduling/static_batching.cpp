@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "sim/scheduling/reservation.hpp"
 #include "sim/scheduling/sequence_engine.hpp"
 
 namespace ridgeline {
@@ -14,19 +15,25 @@ struct StaticRules {
   Duration max_delay;        ///< a batch that isn't full waits this long for more requests
 };
 
+struct StaticSequence : Sequence {
+  std::int64_t blocks = 0;  ///< its reservation
+};
+
 class StaticBatching final : public SequenceEngine {
  public:
   StaticBatching(const EngineConfig& config, StaticRules rules)
       : SequenceEngine(config),
         rules_(rules),
-        reservation_(blocks_of(config.max_model_len)),
+        reservation_(config),
         kept_free_(static_cast<std::int64_t>(config.watermark * static_cast<double>(config.num_gpu_blocks))) {}
 
   void enqueue(Request& request, Time now) override {
     check_length(request.spec);
-    if (largest_batch() < 1) refuse(request.spec, "the KV pool is smaller than one max_model_len");
-    Sequence& sequence = sequences_.take(request);
+    const std::int64_t blocks = reservation_.blocks(request.spec);
+    if (blocks > total_blocks_ - kept_free_) refuse_reservation(request.spec, blocks, reservation_.uniform());
+    StaticSequence& sequence = sequences_.take(request);
     sequence.order = next_order_++;
+    sequence.blocks = blocks;
     waiting_.push_back({&sequence, now});
   }
 
@@ -37,6 +44,7 @@ class StaticBatching final : public SequenceEngine {
     } else if (!waiting_.empty() && now >= batch_due()) {
       form_batch(plan, listener);
     }
+    plan.waste = reserved_waste(promised_, false);
   }
 
   [[nodiscard]] Time next_wake() const override {
@@ -47,36 +55,56 @@ class StaticBatching final : public SequenceEngine {
   [[nodiscard]] std::int64_t waiting() const override { return static_cast<std::int64_t>(waiting_.size()); }
 
   void release(Sequence& sequence) override {
-    if (rules_.frees_early) {
-      free_blocks_ += reservation_;
-    } else if (running_ == 0) {
-      free_blocks_ += rows_in_batch_ * reservation_;
+    auto& row = static_cast<StaticSequence&>(sequence);
+    dead_blocks_ += row.blocks;
+    if (rules_.frees_early || running_ == 0) {
+      free_blocks_ += dead_blocks_;
+      dead_blocks_ = 0;
     }
-    sequences_.give_back(sequence);
+    promised_ -= final_tokens(sequence);
+    sequences_.give_back(row);
   }
 
  private:
   struct Waiting {
-    Sequence* sequence = nullptr;
+    StaticSequence* sequence = nullptr;
     Time since;
   };
 
-  [[nodiscard]] std::int64_t largest_batch() const {
-    return std::min(config_.max_num_seqs, (total_blocks_ - kept_free_) / reservation_);
+  /// The batch that the head of the queue makes, when nothing runs.
+  struct Forming {
+    std::int64_t rows = 0;
+    bool full = false;  ///< no further request could join it
+  };
+  [[nodiscard]] Forming forming() const {
+    std::int64_t free = total_blocks_ - kept_free_;
+    for (Forming batch;; ++batch.rows) {
+      batch.full = batch.rows == config_.max_num_seqs;
+      if (batch.full || batch.rows == waiting()) {
+        // Where all reservations are alike, the one that would not fit need not be seen.
+        batch.full |= reservation_.uniform() && batch.rows > 0 && waiting_.front().sequence->blocks > free;
+        return batch;
+      }
+      const std::int64_t blocks = waiting_[static_cast<std::size_t>(batch.rows)].sequence->blocks;
+      batch.full = blocks > free;
+      if (batch.full) return batch;
+      free -= blocks;
+    }
   }
 
   /// When the queue becomes a batch: at once if it fills one.
   [[nodiscard]] Time batch_due() const {
-    return waiting() >= largest_batch() ? waiting_.front().since : waiting_.front().since + rules_.max_delay;
+    return forming().full ? waiting_.front().since : waiting_.front().since + rules_.max_delay;
   }
 
   void form_batch(StepPlan& plan, SchedulerListener& listener) {
-    rows_in_batch_ = std::min(waiting(), largest_batch());
+    rows_in_batch_ = forming().rows;
     longest_prompt_ = 0;
     for (std::int64_t row = 0; row < rows_in_batch_; ++row) {
-      Sequence& sequence = *waiting_.front().sequence;
+      StaticSequence& sequence = *waiting_.front().sequence;
       waiting_.pop_front();
-      free_blocks_ -= reservation_;
+      free_blocks_ -= sequence.blocks;
+      promised_ += final_tokens(sequence);
       longest_prompt_ = std::max(longest_prompt_, sequence.input);
       admit(sequence, Tokens{0}, listener);
       schedule_prefill(sequence, sequence.input, plan);
@@ -99,14 +127,16 @@ class StaticBatching final : public SequenceEngine {
   }
 
   StaticRules rules_;
-  std::int64_t reservation_;  // blocks of one request, whatever its length
-  std::int64_t kept_free_;    // blocks
-  SequencePool<Sequence> sequences_;
+  Reservation reservation_;
+  std::int64_t kept_free_;  // blocks
+  SequencePool<StaticSequence> sequences_;
   std::deque<Waiting> waiting_;
   std::int64_t next_order_ = 0;
   std::int64_t rows_in_batch_ = 0;
   std::int64_t longest_prompt_ = 0;  // tokens
   std::int64_t steps_ = 0;           // of the batch, its prefill included
+  std::int64_t promised_ = 0;        // tokens that the unfinished rows will hold at their ends
+  std::int64_t dead_blocks_ = 0;     // of finished rows that stay in the batch
 };
 
 }  // namespace

@@ -14,7 +14,8 @@
 
 namespace ridgeline {
 
-/// All use block_size, num_gpu_blocks, max_num_seqs, max_model_len (every row reserves it), watermark.
+/// All use block_size, num_gpu_blocks, max_num_seqs, max_model_len, watermark, kv_reservation (by default every row reserves
+/// max_model_len).
 std::unique_ptr<Scheduler> make_static(const EngineConfig& config, const std::string& path);
 std::unique_ptr<Scheduler> make_static_early_free(const EngineConfig& config, const std::string& path);
 /// Uses max_queue_delay too: from the arrival of the oldest waiting request.

@@ -13,11 +13,19 @@ VllmV1Scheduler::VllmV1Scheduler(const EngineConfig& config, const std::string& 
       watermark_blocks_(static_cast<std::int64_t>(config.watermark * static_cast<double>(config.num_gpu_blocks))),
       waiting_(config.scheduling_policy == "priority"),
       runs_(dynamic_cast<RunKvCache*>(kv_.get())),
-      paces_(runs_ && !config.exact_steps && !speculation_.on() && config.long_prefill_token_threshold == 0),
+      paces_(runs_ && !config.exact_steps && !speculation_.on() && config.long_prefill_token_threshold == 0 &&
+             config.host_kv.offload_blocks == 0),
       lockstep_(config.block_size, config.async_scheduling ? 0 : 1, config.attention_window) {
   if (config.scheduling_policy != "fcfs" && config.scheduling_policy != "priority") {
     throw ConfigError("scheduling_policy `" + config.scheduling_policy + "`" +
                       suggestion(config.scheduling_policy, {"fcfs", "priority"}));
+  }
+  if (config.host_kv.offload_blocks > 0) tier_.emplace(config.host_kv);
+  if (config.kv_eviction.on() && (config.enable_prefix_caching || speculation_.on() || !config.kv_groups.empty())) {
+    throw ConfigError("kv_eviction works with full attention only, without prefix caching and speculation");
+  }
+  if (config.host_kv.offload_blocks > 0 && (!config.enable_prefix_caching || config.kv_groups.size() > 1)) {
+    throw ConfigError("the KV offload tier needs enable_prefix_caching and a single KV group");
   }
   if (config.max_num_batched_tokens <= speculation_.draft_slots()) {
     throw ConfigError(fmt::format("max_num_batched_tokens {} leaves no room beside {} draft slot(s) a request",
@@ -78,8 +86,10 @@ void VllmV1Scheduler::add(Request& request, Time now) {
   ++unseen_;
 }
 
-bool VllmV1Scheduler::plan(Time /*now*/, StepPlan& plan, SchedulerListener& listener) {
+bool VllmV1Scheduler::plan(Time now, StepPlan& plan, SchedulerListener& listener) {
   unseen_ = 0;
+  now_ = now;
+  while (!loads_.empty() && loads_.front() <= now) loads_.pop_front();
   Step& step = in_flight_.spare();
   step.clear();
   if (!in_lockstep_ && may_form()) form_lockstep();
@@ -91,6 +101,8 @@ bool VllmV1Scheduler::plan(Time /*now*/, StepPlan& plan, SchedulerListener& list
     describe(step, plan.batch);
     advance(step);
   }
+  plan.evicted = Tokens{kv_->take_evicted_tokens()};
+  if (const std::int64_t blocks = kv_->take_evicted_blocks(); blocks > 0) listener.cache_evicted(blocks);
   step.preempted.swap(preempted_);
   in_flight_.push();
   return true;
@@ -98,9 +110,10 @@ bool VllmV1Scheduler::plan(Time /*now*/, StepPlan& plan, SchedulerListener& list
 
 SchedulerLoad VllmV1Scheduler::load() const {
   return {.running = running_.size(),
-          .waiting = waiting_.size() - unseen_,
+          .waiting = waiting_.size() + static_cast<std::int64_t>(parked_.size()) - unseen_,
           .total_blocks = kv_->usable_blocks(),
-          .free_blocks = kv_->free_blocks()};
+          .free_blocks = kv_->free_blocks(),
+          .host_blocks = tier_ ? tier_->blocks() : 0};
 }
 
 std::unique_ptr<Scheduler> make_vllm_v1(const EngineConfig& config, const std::string& path) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "sim/scheduling/vllm_v1_sequence.hpp"
 #include "sim/scheduling/vllm_v1_speculation.hpp"
 #include "sim/serving/engine_config.hpp"
+#include "sim/serving/host_kv_tier.hpp"
 #include "sim/serving/kv_cache.hpp"
 #include "sim/serving/kv_run_cache.hpp"
 #include "sim/serving/scheduler.hpp"
@@ -33,6 +35,7 @@ class VllmV1Scheduler final : public Scheduler {
   bool plan(Time now, StepPlan& plan, SchedulerListener& listener) override;
   void complete(Time now, SchedulerListener& listener) override;
   [[nodiscard]] SchedulerLoad load() const override;
+  [[nodiscard]] Time next_wake() const override { return loads_.empty() ? Time::max() : loads_.front(); }
   void look_ahead(std::int64_t most, DecodesAhead& ahead) const override;
   void pass(std::int64_t steps, Time now) override;
   [[nodiscard]] int steps_in_flight() const override { return config_.async_scheduling ? 2 : 1; }
@@ -62,12 +65,19 @@ class VllmV1Scheduler final : public Scheduler {
   [[nodiscard]] bool certain_to_end(const Sequence& sequence) const;
   bool make_room(Sequence& sequence, std::int64_t tokens, Step& step, Budget& budget, SchedulerListener& listener);
   void preempt(Sequence& victim, SchedulerListener& listener);
-  enum class Admission : std::uint8_t { admitted, skipped, stop };
+  /// `parked`: its blocks are on their way from the host tier.
+  enum class Admission : std::uint8_t { admitted, skipped, parked, stop };
   Admission admit(Sequence& sequence, Step& step, Budget& budget, SchedulerListener& listener);
   void schedule(Sequence& sequence, Row row, Step& step, Budget& budget) const;
+  [[nodiscard]] static bool decodes(const Sequence& sequence) { return !sequence.prefilling || sequence.placeholders > 0; }
   void advance(Step& step);
   void describe(const Step& step, BatchShape& batch) const;
   void check_admissible(const Sequence& sequence) const;
+
+  // The host tier (vllm_v1_offload.cpp).
+  std::optional<Admission> fetch(Sequence& sequence, std::int64_t hit, SchedulerListener& listener);
+  bool plan_parked(Step& step, Budget& budget, SchedulerListener& listener);
+  void offload(Sequence& sequence, Time now, SchedulerListener& listener);
 
   // Decoding in lockstep (vllm_v1_pace.cpp).
   [[nodiscard]] bool ends_by_length(const Sequence& sequence) const;
@@ -109,9 +119,15 @@ class VllmV1Scheduler final : public Scheduler {
   vllm_v1::StepRing in_flight_;
   std::vector<Sequence*> skipped_;    // set aside while the waiting queue is walked
   std::vector<Sequence*> preempted_;  // since the last step that ran
+  Time now_;  // of the plan in progress
   Time last_complete_;
   DraftsVerified verified_;           // of the step being completed
   std::int64_t futile_preemptions_ = 0;  // since a token was delivered
+
+  std::optional<HostKvTier> tier_;
+  std::vector<Sequence*> parked_;   // loading, in queue order
+  std::int64_t parked_blocks_ = 0;  // that they still need
+  std::deque<Time> loads_;          // ends of loads in progress, in order
 
   RunKvCache* runs_;  // kv_ when its blocks can be taken without naming their sequence, else null
   bool paces_;        // sequences may decode in lockstep

@@ -30,6 +30,7 @@ void VllmV1Scheduler::complete_row(const Row& row, Time now, SchedulerListener& 
   sequence.in_flight -= row.scheduled;
   const bool stale = sequence.stale > 0;
   if (stale) sequence.stale -= row.scheduled;
+  else if (tier_) offload(sequence, now, listener);
   // An end-of-sequence token was found while this step was in flight: computed for nothing.
   if (sequence.state == State::finished || !row.samples) return;
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/scheduling/vllm_v1.hpp"
 
@@ -69,7 +70,8 @@ bool VllmV1Scheduler::make_room(Sequence& sequence, std::int64_t tokens, Step& s
                           .processed = std::max<std::int64_t>(0, sequence.computed - sequence.in_flight),
                           .new_tokens = tokens,
                           .lookahead = speculation_.lookahead(),
-                          .known = sequence.known()};
+                          .known = sequence.known(),
+                          .in_prompt = !decodes(sequence)};
   while (!kv_->allocate(sequence.kv, slots)) {
     budget.preempted = true;
     Sequence* victim = running_.back();
@@ -117,15 +119,14 @@ void VllmV1Scheduler::preempt(Sequence& victim, SchedulerListener& listener) {
 }
 
 void VllmV1Scheduler::plan_waiting(Step& step, Budget& budget, SchedulerListener& listener) {
+  if (!parked_.empty() && !plan_parked(step, budget, listener)) return;
   while (!waiting_.empty() && budget.tokens > 0 && budget.rows > speculation_.draft_slots() &&
          running_.size() < config_.max_num_seqs) {
     Sequence& sequence = *waiting_.front();
     const Admission answer = admit(sequence, step, budget, listener);
     if (answer == Admission::stop) break;
-    if (answer == Admission::skipped) {
-      waiting_.pop_front();
-      skipped_.push_back(&sequence);
-    }
+    waiting_.pop_front();
+    if (answer == Admission::skipped) skipped_.push_back(&sequence);
   }
   for (; !skipped_.empty(); skipped_.pop_back()) waiting_.push_front(skipped_.back());
 }
@@ -133,7 +134,11 @@ void VllmV1Scheduler::plan_waiting(Step& step, Budget& budget, SchedulerListener
 VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step, Budget& budget,
                                                   SchedulerListener& listener) {
   const std::int64_t budget_tokens = std::min(budget.tokens, budget.rows - speculation_.draft_slots());
-  const std::int64_t hit = kv_->find_prefix(sequence.kv, sequence.known());
+  const bool loaded = sequence.state == State::loading;
+  const std::int64_t hit = loaded ? sequence.computed : kv_->find_prefix(sequence.kv, sequence.known());
+  if (tier_ && !loaded) {
+    if (const std::optional<Admission> fetched = fetch(sequence, hit, listener)) return *fetched;
+  }
   Row row{.sequence = &sequence, .scheduled = sequence.known() - hit};
   if (config_.pads_new_decodes && speculation_.on() && row.scheduled == 1 && budget.decodes_only) {
     // A lone token that joins pure decodes is padded to their shape, so that the step still fits a CUDA graph.
@@ -160,10 +165,11 @@ VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step
                           .lookahead = config_.lookahead_at_admission ? speculation_.lookahead() : 0,
                           .known = sequence.known(),
                           .whole_must_fit = config_.scheduler_reserve_full_isl,
-                          .watermark = running_.empty() ? 0 : watermark_blocks_};
+                          .watermark = (running_.empty() ? 0 : watermark_blocks_) + parked_blocks_ - sequence.parked,
+                          .in_prompt = true};
   if (!kv_->allocate(sequence.kv, slots)) return Admission::stop;
 
-  waiting_.pop_front();
+  parked_blocks_ -= std::exchange(sequence.parked, 0);
   running_.push_back(&sequence);
   sequence.state = State::running;
   sequence.prefilling = true;
@@ -175,7 +181,7 @@ VllmV1Scheduler::Admission VllmV1Scheduler::admit(Sequence& sequence, Step& step
 
 void VllmV1Scheduler::schedule(Sequence& sequence, Row row, Step& step, Budget& budget) const {
   row.samples = sequence.computed + row.scheduled >= sequence.known() + sequence.placeholders;
-  row.decode = !sequence.prefilling || sequence.placeholders > 0;
+  row.decode = decodes(sequence);
   row.logged_as_prefill = sequence.prefilling;
   if (row.samples && speculation_.on()) row.proposes = speculation_.tokens(running_.size());
   budget.tokens -= row.scheduled;
@@ -218,10 +224,11 @@ void VllmV1Scheduler::describe(const Step& step, BatchShape& batch) const {
       batch.proposing_context += Tokens{sequence.computed + row.scheduled};
     }
     if (!row.decode) {
-      batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{sequence.computed}});
+      const std::int64_t history = config_.kv_eviction.kept(sequence.computed, true);
+      batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{history}});
       continue;
     }
-    const std::int64_t context = sequence.computed + row.scheduled;
+    const std::int64_t context = config_.kv_eviction.kept(sequence.computed + row.scheduled, false);
     ++batch.decode_sequences;
     batch.decode_queries += Tokens{row.scheduled};
     batch.decode_context += Tokens{context};

@@ -11,7 +11,8 @@
 
 namespace ridgeline::vllm_v1 {
 
-enum class State : std::uint8_t { waiting, running, preempted, finished };
+/// `loading`: waits for prefix blocks from the host tier, which it holds already.
+enum class State : std::uint8_t { waiting, loading, running, preempted, finished };
 
 /// How a running sequence is scheduled: walked to every step, as one of those that decode in lockstep, or, having been
 /// one, not any more because its last token is in flight.
@@ -45,6 +46,10 @@ struct Sequence {
   std::int64_t joined = 0;        ///< tick of the step that scheduled its first sample
   std::int64_t left = 0;          ///< drained: tick of its last step
   std::int64_t commit_slot = -1;  ///< place in its list of sequences that complete shareable blocks
+
+  Time loaded;              ///< loading: when its blocks are there
+  std::int64_t parked = 0;  ///< loading: blocks it still needs for its known tokens
+  std::int64_t stored = 0;  ///< leading blocks handed to the host tier
 
   std::uint64_t admission = 0;   ///< running list order
   Sequence* previous = nullptr;  ///< in the running list

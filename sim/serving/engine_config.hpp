@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/cost/host_link.hpp"
 
 namespace ridgeline {
 
@@ -26,6 +27,37 @@ struct SpeculationConfig {
   std::vector<int> accepted;         ///< fixed accepted counts per verify step, cyclic (scheduler tests)
   double match_probability = 1.0;    ///< n-gram: share of the steps after which drafts are found
   std::vector<Rung> by_batch_size;   ///< ascending; below the first, num_speculative_tokens
+};
+
+/// KV of running sequences that is dropped token by token. No flag of the engines: research policies to be tried in one.
+struct KvEviction {
+  enum class Policy : std::uint8_t {
+    none,
+    streaming_llm,  ///< the first `sinks` tokens and the last `window` stay (Xiao et al., ICLR 2024)
+    h2o,            ///< `budget` tokens stay, heavy hitters and recent ones, once the prompt is done (Zhang et al., 2023)
+  };
+  Policy policy = Policy::none;
+  std::int64_t sinks = 0;   ///< tokens
+  std::int64_t window = 0;  ///< tokens
+  std::int64_t budget = 0;  ///< tokens
+
+  [[nodiscard]] bool on() const { return policy != Policy::none; }
+  /// Most tokens a sequence keeps between steps.
+  [[nodiscard]] std::int64_t most_kept() const { return policy == Policy::h2o ? budget : sinks + window; }
+  /// Of `tokens` with KV, those kept. H2O needs the whole prompt until its attention scores are complete.
+  [[nodiscard]] std::int64_t kept(std::int64_t tokens, bool in_prompt) const {
+    if (policy == Policy::none || (policy == Policy::h2o && in_prompt)) return tokens;
+    return tokens < most_kept() ? tokens : most_kept();
+  }
+};
+
+/// Host memory for KV, and the way there. Counts and bytes are one GPU's.
+struct HostKv {
+  std::int64_t swap_blocks = 0;     ///< vLLM V0's swap space
+  std::int64_t offload_blocks = 0;  ///< vLLM V1's offload tier; 0 = none
+  Bytes block_bytes;                ///< of one KV block; 0 where no model says
+  std::int64_t copies_per_block = 1;///< DMA copies of a swap: V0 moves K and V of each layer on their own
+  HostLink link;
 };
 
 /// Resolved engine configuration of one pool.
@@ -52,6 +84,10 @@ struct EngineConfig {
   std::vector<std::int64_t> kv_groups;     ///< per group 0 = full attention or a window in tokens; empty = one full group
   std::int64_t attention_window = 0;       ///< of the model's sliding layers, for BatchShape::decode_context_in_window; 0 = none
   std::optional<SpeculationConfig> speculation;
+  std::string preemption_mode = "recompute";  ///< or swap (vLLM V0)
+  std::string kv_reservation = "max";         ///< contiguous engines: max, pow2 or oracle; Orca's also paged
+  KvEviction kv_eviction;
+  HostKv host_kv;
   bool exact_steps = false;                ///< reference mode: walk the whole batch every step, name every block; same results
   std::uint64_t seed = 0;                  ///< for acceptance draws; streams are keyed per replica
 

@@ -64,6 +64,8 @@ class Observer {
   virtual void first_token(const Request& /*request*/, Time /*now*/) {}
   virtual void chunks(const ChunksEmitted& /*fact*/) {}
   virtual void verified(PoolId /*pool*/, const DraftsVerified& /*drafts*/) {}  ///< just before its step's `step_done`
+  virtual void offloaded(PoolId /*pool*/, const HostTraffic& /*started*/) {}
+  virtual void cache_evicted(PoolId /*pool*/, std::int64_t /*blocks*/) {}
   virtual void step_done(const StepDone& /*fact*/) {}
   virtual void finished(const Request& /*request*/, Time /*now*/) {}
 

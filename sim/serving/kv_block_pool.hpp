@@ -23,6 +23,8 @@ class KvBlockPool {
   [[nodiscard]] std::int64_t free_blocks() const { return free_; }
   [[nodiscard]] bool referenced(BlockId id) const { return blocks_[id].references > 0; }
 
+  /// Whether `take` would overwrite cached content.
+  [[nodiscard]] bool head_has_content() const { return blocks_[blocks_[0].next].has_content; }
   /// Pops the head of the free queue; the caller has checked that there is one.
   BlockId take();
   /// One more reference to a cached block; leaves the free queue if it was there.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "sim/serving/engine_config.hpp"
@@ -16,6 +17,7 @@ struct KvSequence {
   bool admitted = false;                           ///< holds its cached prefix already: no look-up any more
   bool returned = false;                           ///< was preempted: looks for its own blocks when it comes back
   std::int64_t held = 0;                           ///< blocks, all groups together, those out of a window not counted
+  std::int64_t kept = 0;                           ///< tokens not evicted (EvictingKvCache)
   std::int64_t committed = 0;                      ///< leading tokens whose full blocks are in the prefix cache
   std::vector<std::vector<std::uint32_t>> tables;  ///< per group: block ids in order (PagedKvCache)
   std::vector<std::uint32_t> shared;               ///< leading blocks that have an identity (RunKvCache)
@@ -30,6 +32,8 @@ struct SlotRequest {
   std::int64_t known = 0;       ///< prompt and outputs so far: drafts beyond are not committed to the prefix cache
   bool whole_must_fit = false;  ///< admission gate: all known tokens must fit in the free blocks now
   std::int64_t watermark = 0;   ///< blocks to leave free
+  bool in_prompt = false;       ///< computes a piece of a prompt, not a decoded token
+  bool commits = true;          ///< false: the blocks are yet to be loaded, nobody may share them
 };
 
 /// Block bookkeeping of one replica, following vLLM V1 (v1/core: kv_cache_manager, block_pool).
@@ -41,7 +45,7 @@ class KvCache {
   void start(KvSequence& sequence, const RequestSpec& spec) const {
     sequence.hashes.start(spec, block_size_);
     sequence.admitted = sequence.returned = false;
-    sequence.held = sequence.committed = 0;
+    sequence.held = sequence.committed = sequence.kept = 0;
   }
 
   /// Tokens of the longest cached prefix, at most known - 1. The blocks stay where they are until `allocate`.
@@ -62,6 +66,10 @@ class KvCache {
   [[nodiscard]] std::int64_t usable_blocks() const { return usable_blocks_; }
   [[nodiscard]] std::int64_t block_size() const { return block_size_; }
 
+  /// Tokens of running sequences dropped since the last call, and cached blocks overwritten.
+  std::int64_t take_evicted_tokens() { return std::exchange(evicted_tokens_, 0); }
+  std::int64_t take_evicted_blocks() { return std::exchange(evicted_blocks_, 0); }
+
   /// Blocks that a lone sequence of `tokens` tokens needs at most.
   [[nodiscard]] virtual std::int64_t most_blocks(std::int64_t tokens) const = 0;
 
@@ -70,12 +78,17 @@ class KvCache {
   explicit KvCache(const EngineConfig& config)
       : block_size_(config.block_size), usable_blocks_(config.num_gpu_blocks - 1) {}
 
+  void count_evicted_tokens(std::int64_t tokens) { evicted_tokens_ += tokens; }
+  void count_evicted_blocks(std::int64_t blocks) { evicted_blocks_ += blocks; }
+
  private:
+  std::int64_t evicted_tokens_ = 0;
+  std::int64_t evicted_blocks_ = 0;
   std::int64_t block_size_;
   std::int64_t usable_blocks_;
 };
 
-/// A cache for `config`: RunKvCache for one full-attention group unless exact steps are asked for, else PagedKvCache.
+/// A cache for `config`: EvictingKvCache where tokens are evicted; RunKvCache for one full-attention group unless exact steps are asked for, else PagedKvCache.
 /// `steps_in_flight` bounds the tokens in flight that a window can't drop yet.
 std::unique_ptr<KvCache> make_kv_cache(const EngineConfig& config, int steps_in_flight);
 

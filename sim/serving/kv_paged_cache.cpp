@@ -212,11 +212,12 @@ bool PagedKvCache::allocate(KvSequence& sequence, const SlotRequest& request) {
   if (!sequence.admitted) adopt_prefix(sequence, request.computed);
   for (Table& table : sequence.tables) {
     while (static_cast<std::int64_t>(table.size()) < blocks_for(slots)) {
+      if (pool_.head_has_content()) count_evicted_blocks(1);
       table.push_back(pool_.take());
       ++sequence.held;
     }
   }
-  commit(sequence, std::min(request.computed + request.new_tokens, request.known));
+  if (request.commits) commit(sequence, std::min(request.computed + request.new_tokens, request.known));
   return true;
 }
 

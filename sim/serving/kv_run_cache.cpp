@@ -45,11 +45,12 @@ void RunKvCache::unlink(std::uint32_t node) {
   nodes_[gone.next].previous = gone.previous;
 }
 
-void RunKvCache::append_run(std::int64_t blocks) {
+void RunKvCache::append_run(std::int64_t blocks, bool filled) {
   if (blocks == 0) return;
   std::uint32_t last = nodes_[0].previous;
-  if (last == 0 || nodes_[last].run == 0) append(last = new_node());
+  if (last == 0 || nodes_[last].run == 0 || nodes_[last].filled != filled) append(last = new_node());
   nodes_[last].run += blocks;
+  nodes_[last].filled = filled;
 }
 
 void RunKvCache::take(std::int64_t blocks) {
@@ -63,6 +64,7 @@ void RunKvCache::take(std::int64_t blocks) {
     Node& node = nodes_[first];
     const std::int64_t taken = std::min(blocks, std::max<std::int64_t>(node.run, 1));
     blocks -= taken;
+    if (node.run == 0 || node.filled) count_evicted_blocks(taken);
     if (node.run > taken) {
       node.run -= taken;
       break;
@@ -164,7 +166,7 @@ bool RunKvCache::allocate(KvSequence& sequence, const SlotRequest& request) {
   }
   if (missing > 0) take(missing);
   sequence.held += missing;
-  commit(sequence, std::min(request.computed + request.new_tokens, request.known));
+  if (request.commits) commit(sequence, std::min(request.computed + request.new_tokens, request.known));
   return true;
 }
 
@@ -181,10 +183,10 @@ void RunKvCache::release(KvSequence& sequence, bool returns) {
   free_ += nameless + empty;
   if (prepend_unhashed_) {
     front_ += empty;
-    append_run(nameless);
   } else {
-    append_run(nameless + empty);
+    append_run(empty, false);
   }
+  append_run(nameless, true);
   for (auto node = sequence.shared.rbegin(); node != sequence.shared.rend(); ++node) {
     if (--nodes_[*node].references > 0) continue;
     append(*node);

@@ -34,6 +34,7 @@ class RunKvCache final : public KvCache {
   struct Node {
     std::uint64_t content = 0;
     std::int64_t run = 0;  // > 0: so many blocks without identity
+    bool filled = false;   // of a run: its blocks have content, if only for nobody
     std::int32_t references = 0;
     std::uint32_t previous = 0;  // in the free queue; 0 is its anchor
     std::uint32_t next = 0;
@@ -47,7 +48,7 @@ class RunKvCache final : public KvCache {
   std::uint32_t new_node();
   void append(std::uint32_t node);
   void unlink(std::uint32_t node);
-  void append_run(std::int64_t blocks);
+  void append_run(std::int64_t blocks, bool filled);
   void forget(std::uint32_t node);
   void identify(KvSequence& sequence, std::int64_t block);
 

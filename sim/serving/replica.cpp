@@ -93,13 +93,10 @@ void Replica::set_timer(Time now) {
 
 StepPrice Replica::price_of(const StepPlan& plan) {
   StepPrice price = cost_->of(plan.batch);
-  const Bytes moved = plan.host_link_in + plan.host_link_out;
-  if (moved > Bytes{}) {
-    if (setup_.host_link.count() <= 0) throw InternalError("KV moves over a host link that " + setup_.name + " does not have");
-    const Duration moving = moved / setup_.host_link;
-    price.total += moving;
-    price.by_cause[Cause::communication] += moving;
-  }
+  // Swaps out, swaps in and kernels share the engine's stream: they take turns.
+  const Duration moving = setup_.host_link.time(plan.swapped.out) + setup_.host_link.time(plan.swapped.in);
+  price.total += moving;
+  price.by_cause[Cause::communication] += moving;
   return price;
 }
 
@@ -131,6 +128,14 @@ void Replica::admitted(Request& request, Tokens cached) {
 void Replica::preempted(Request& request) {
   ++request.preemptions;
   for (Observer* observer : observers_) observer->preempted(request, now_);
+}
+
+void Replica::offloaded(const HostTraffic& started) {
+  for (Observer* observer : observers_) observer->offloaded(setup_.pool, started);
+}
+
+void Replica::cache_evicted(std::int64_t blocks) {
+  for (Observer* observer : observers_) observer->cache_evicted(setup_.pool, blocks);
 }
 
 void Replica::first_token(Request& request) {

@@ -28,7 +28,7 @@ struct ReplicaSetup {
   ReplicaId id;
   PoolId pool;
   std::string name;             ///< "h100[3]", for messages and logs
-  BytesPerSecond host_link;     ///< for KV swapped to or fetched from host memory; 0 = the engine never does
+  HostLink host_link;           ///< of each GPU, for KV swapped to host memory and back
   bool log_steps = false;       ///< keep per-request rows of every step for observers
   bool single_steps = false;    ///< every step is an event
 };
@@ -83,6 +83,8 @@ class Replica final : public Process, private SchedulerListener {
 
   void admitted(Request& request, Tokens cached) override;
   void preempted(Request& request) override;
+  void offloaded(const HostTraffic& started) override;
+  void cache_evicted(std::int64_t blocks) override;
   void first_token(Request& request) override;
   void chunks(std::int64_t sequences, std::int64_t tokens, Time previous) override;
   void verified(const DraftsVerified& drafts) override;

@@ -2,20 +2,41 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sim/cost/batch_shape.hpp"
+#include "sim/cost/host_link.hpp"
 #include "sim/serving/request.hpp"
 
 namespace ridgeline {
 
+/// KV that crosses the host link around a step; figures are one GPU's.
+struct HostTraffic {
+  HostTransfer in;   ///< from host memory
+  HostTransfer out;  ///< to host memory
+};
+
+/// Slots of the KV pool that hold no token while a step runs.
+struct KvWaste {
+  Tokens reserved;  ///< held for tokens that their sequence has yet to produce
+  Tokens internal;  ///< held by a sequence that will never fill them
+  Tokens external;  ///< free, but useless to the request that waits for memory
+};
+
 /// A step as the scheduler planned it.
 struct StepPlan {
   BatchShape batch;
-  Bytes host_link_in;   ///< KV swapped or fetched in over the host link before the step
-  Bytes host_link_out;  ///< KV swapped or offloaded out
-  void clear() { batch.clear(), host_link_in = host_link_out = Bytes{}; }
+  HostTraffic swapped;    ///< preemption by swap: on the step's own stream, so the step takes longer
+  std::optional<KvWaste> waste;  ///< of schedulers that keep count of it
+  Tokens evicted;         ///< tokens of running sequences whose KV is dropped for good (KvEviction)
+  void clear() {
+    batch.clear();
+    swapped = HostTraffic{};
+    waste.reset();
+    evicted = Tokens{};
+  }
 };
 
 /// What became of the drafts that one step verified.
@@ -33,6 +54,10 @@ class SchedulerListener {
   virtual ~SchedulerListener() = default;
   virtual void admitted(Request& request, Tokens cached) = 0;  ///< first admission or resume
   virtual void preempted(Request& request) = 0;
+  /// Prefix blocks started on their way to or from the host tier, on streams of their own: no step waits for them.
+  virtual void offloaded(const HostTraffic& /*started*/) {}
+  /// Cached prefix blocks were overwritten.
+  virtual void cache_evicted(std::int64_t /*blocks*/) {}
   /// The first output token (TTFT); the replica stamps the time.
   virtual void first_token(Request& request) = 0;
   /// `sequences` sequences emitted one chunk each now, their previous chunk was emitted at `previous`;
@@ -50,6 +75,7 @@ struct SchedulerLoad {
   std::int64_t waiting = 0;
   std::int64_t total_blocks = 0;  ///< usable blocks (vLLM: null block excluded)
   std::int64_t free_blocks = 0;   ///< blocks that no running request references
+  std::int64_t host_blocks = 0;   ///< KV blocks in host memory: swapped out, or in the offload tier
 };
 
 /// One row of the step log.
