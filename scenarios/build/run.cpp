@@ -48,7 +48,7 @@ void add_replicas(const Scenario& scenario, const RunOptions& options, Cluster& 
   std::uint32_t id = 0;
   for (std::uint32_t index = 0; index < scenario.fleet.size(); ++index) {
     const Pool& pool = scenario.fleet[index];
-    const std::shared_ptr<StepCost> cost = make_step_cost(scenario, pool);
+    const std::shared_ptr<StepCost> cost = make_step_cost(scenario, pool, options.adjust_device);
     const auto& scheduler = find_row(schedulers(), pool.engine.scheduler, "scheduler");
     for (int replica = 0; replica < pool.replicas; ++replica) {
       const std::string path = fmt::format("fleet[{}].replica[{}]", index, replica);
@@ -78,8 +78,7 @@ class ProgressObserver final : public Observer {
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {
   const std::unique_ptr<WorkloadSource> source = make_source(scenario.workload, scenario.seed);
-  MetricsCollector metrics(facts_of(scenario.fleet), pool_of_each_replica(scenario.fleet),
-                           {scenario.slo.ttft, scenario.slo.tpot, scenario.slo.itl, scenario.slo.e2el});
+  MetricsCollector metrics(facts_of(scenario.fleet), pool_of_each_replica(scenario.fleet), scenario.slo.limits());
   ProgressObserver progress(options.progress);
   std::vector<Observer*> observers{&metrics};
   observers.insert(observers.end(), options.observers.begin(), options.observers.end());

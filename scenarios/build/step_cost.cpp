@@ -30,10 +30,12 @@ std::shared_ptr<const DeviceModel> make_device(const Scenario& scenario, const P
   return make_table_model(scenario.cost.table_file, *pool.gpu, std::move(device));
 }
 
-std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool) {
+std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool, const AdjustDevice& adjust) {
   if (scenario.cost.kind == CostKind::constant) return std::make_shared<ConstantStepCost>(scenario.cost.step_time);
   StepCostOptions options{.host = pool.host, .graph_sizes = pool.cudagraph_capture_sizes, .eager_launch = eager_launch};
-  return std::make_shared<ComposedStepCost>(make_work_model(pool), make_device(scenario, pool), std::move(options));
+  std::shared_ptr<const DeviceModel> device = make_device(scenario, pool);
+  if (adjust) device = adjust(pool, std::move(device));
+  return std::make_shared<ComposedStepCost>(make_work_model(pool), std::move(device), std::move(options));
 }
 
 }  // namespace ridgeline

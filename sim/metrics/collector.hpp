@@ -51,7 +51,6 @@ class MetricsCollector final : public Observer {
     PoolMetrics counts;  // its integer counters only
   };
 
-  [[nodiscard]] bool is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const;
   [[nodiscard]] PoolMetrics pool_metrics(std::size_t pool, Time end) const;
   [[nodiscard]] PoolMetrics fleet_metrics(const std::vector<PoolMetrics>& pools) const;
   void sample_timeline(Time now);

@@ -212,7 +212,7 @@ void VllmV1Scheduler::describe(const Step& step, BatchShape& batch) const {
       if (speculation_.on()) ++batch.proposing_sequences;
     }
     if (!row.decode) {
-      batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{sequence.computed}});
+      batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{sequence.computed}, .request = sequence.row});
       continue;
     }
     const std::int64_t context = sequence.computed + row.scheduled;

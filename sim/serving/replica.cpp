@@ -61,7 +61,7 @@ void Replica::plan_steps(Time now) {
       return;
     }
     step.price = price_of(step.plan);
-    step.start = in_flight_.empty() ? now : in_flight_.back().end;
+    step.start = planned_start();
     // A step takes at least a picosecond, so that time moves.
     step.end = step.start + std::max<Duration>(step.price.total, Duration::picoseconds(1));
     step.planned = scheduler_->load();
@@ -111,11 +111,13 @@ void Replica::complete_step(Time now) {
 
 void Replica::admitted(Request& request, Tokens cached) {
   if (request.preemptions == 0) request.cached_prompt = cached;
+  request.step_start = planned_start();
   for (Observer* observer : observers_) observer->admitted(request, cached, now_);
 }
 
 void Replica::preempted(Request& request) {
   ++request.preemptions;
+  request.step_start = planned_start();
   for (Observer* observer : observers_) observer->preempted(request, now_);
 }
 

@@ -65,6 +65,8 @@ class Replica final : public Process, private SchedulerListener {
   void set_timer(Time now);
   void complete_step(Time now);
   StepPrice price_of(const StepPlan& plan);
+  /// When the step that is being planned begins: engines that schedule ahead plan it while another runs.
+  [[nodiscard]] Time planned_start() const { return in_flight_.empty() ? now_ : in_flight_.back().end; }
 
   void admitted(Request& request, Tokens cached) override;
   void preempted(Request& request) override;
