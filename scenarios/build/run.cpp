@@ -51,7 +51,7 @@ void add_replicas(const Scenario& scenario, const RunOptions& options, Cluster& 
     const Pool& pool = scenario.fleet[index];
     EngineConfig engine = pool.engine;
     engine.exact_steps = engine.exact_steps || options.exact_steps;
-    const std::shared_ptr<StepCost> cost = make_step_cost(scenario, pool);
+    const std::shared_ptr<StepCost> cost = make_step_cost(scenario, pool, options.adjust_device);
     const auto& scheduler = find_row(schedulers(), pool.engine.scheduler, "scheduler");
     for (int replica = 0; replica < pool.replicas; ++replica) {
       const std::string path = fmt::format("fleet[{}].replica[{}]", index, replica);
@@ -83,8 +83,7 @@ class ProgressObserver final : public Observer {
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {
   const std::unique_ptr<WorkloadSource> source = make_source(scenario.workload, scenario.seed);
-  MetricsCollector metrics(facts_of(scenario.fleet), pool_of_each_replica(scenario.fleet),
-                           {scenario.slo.ttft, scenario.slo.tpot, scenario.slo.itl, scenario.slo.e2el});
+  MetricsCollector metrics(facts_of(scenario.fleet), pool_of_each_replica(scenario.fleet), scenario.slo.limits());
   ProgressObserver progress(options.progress);
   std::vector<Observer*> observers{&metrics};
   observers.insert(observers.end(), options.observers.begin(), options.observers.end());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "scenarios/build/step_cost.hpp"
 #include "scenarios/load/scenario.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/serving/facts.hpp"
@@ -18,6 +19,7 @@ struct RunOptions {
   std::vector<Observer*> observers;  ///< step logs, traces, request files; must outlive the run
   bool log_steps = false;            ///< observers want StepDone::rows
   bool exact_steps = false;          ///< reference mode: every step walked by itself, every KV block named; same results
+  AdjustDevice adjust_device;        ///< what-if prices; may be empty
   /// Called now and then with the number of requests finished; for progress bars. May be empty.
   std::function<void(std::int64_t finished)> progress;
 };

@@ -42,13 +42,14 @@ std::shared_ptr<const DeviceModel> make_device(const Scenario& scenario, const P
   return make_table_model(scenario.cost.table_file, *pool.gpu, std::move(device));
 }
 
-std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool) {
+std::shared_ptr<StepCost> make_step_cost(const Scenario& scenario, const Pool& pool, const AdjustDevice& adjust) {
   if (scenario.cost.kind == CostKind::constant) return std::make_shared<ConstantStepCost>(scenario.cost.step_time);
   StepCostOptions options{.host = pool.host, .graph_sizes = pool.cudagraph_capture_sizes, .eager_launch = eager_launch};
-  const std::shared_ptr<const DeviceModel> device = make_device(scenario, pool);
+  std::shared_ptr<const DeviceModel> device = make_device(scenario, pool);
+  if (adjust) device = adjust(pool, std::move(device));
   auto target = std::make_unique<ComposedStepCost>(make_work_model(pool), device, options);
   if (!pool.engine.speculation) return target;
-  return std::make_shared<SpeculativeStepCost>(std::move(target), device, std::move(options), drafter_work(pool));
+  return std::make_shared<SpeculativeStepCost>(std::move(target), std::move(device), std::move(options), drafter_work(pool));
 }
 
 }  // namespace ridgeline

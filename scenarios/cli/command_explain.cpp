@@ -1,4 +1,4 @@
-// ridgeline explain SCENARIO.yaml | --model M --gpu G
+// ridgeline explain SCENARIO.yaml, or a step of --model M --gpu G
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -7,10 +7,14 @@
 #include "scenarios/cli/options.hpp"
 #include "scenarios/cli/outputs.hpp"
 #include "scenarios/cli/terminal.hpp"
+#include "scenarios/load/config_json.hpp"
 #include "scenarios/load/expand.hpp"
 #include "scenarios/load/resolve_all.hpp"
 #include "scenarios/load/resolve_pool.hpp"
 #include "scenarios/report/explain.hpp"
+#include "scenarios/report/run_explanation_report.hpp"
+#include "scenarios/report/run_table.hpp"
+#include "scenarios/study/parallel.hpp"
 
 namespace ridgeline::cli {
 
@@ -78,18 +82,18 @@ std::vector<Pool> pools_to_explain(const Options& options, std::string& warnings
   return pools;
 }
 
-}  // namespace
+// What only one of the two kinds of explanation listens to.
+constexpr const char* step_options[] = {"batch", "context", "prompt"};
+constexpr const char* run_options[] = {"replications", "uncertainty", "jobs", "progress"};
 
-int explain_command(const Arguments& arguments) {
-  Options options("explain", "Shows where the time of a prefill and a decode step goes, operator by operator, and how the GPU's memory is spent.",
-                  "[SCENARIO.yaml]");
-  for (const PoolOption& row : pool_options) options.value(row.option, row.placeholder, row.description);
-  options.value("batch", "N", "sequences of the decode step (default 1)");
-  options.value("context", "N", "tokens each of them sees (default 4096, at most the model's)");
-  options.value("prompt", "N", "tokens of the prompt of the prefill step (default: the context)");
-  options.value("json", "FILE", "write the figures as JSON; - for standard output");
-  declare_scenario_options(options);
-  if (!options.parse(arguments)) return 0;
+bool explains_steps(const Options& options) {
+  return options.operands().empty() || std::any_of(std::begin(step_options), std::end(step_options), [&](const char* name) { return options.has(name); });
+}
+
+void explain_steps(const Options& options) {
+  for (const char* name : run_options) {
+    if (options.has(name)) throw ConfigError(fmt::format("--{}: only for a scenario's whole run, without --batch, --context or --prompt", name));
+  }
   constexpr std::int64_t most = 100'000'000;
   const auto batch = options.integer("batch", 1, 1'000'000);
   const auto context = options.integer("context", 1, most);
@@ -100,6 +104,7 @@ int explain_command(const Arguments& arguments) {
   std::string warnings;
   std::vector<Explanation> explanations;
   for (const Pool& pool : pools_to_explain(options, warnings)) {
+    if (pool.model->encoder && context) throw ConfigError("--context: an encoder keeps no context; --prompt is the length of its input");
     ExplainedBatch asked;
     asked.batch = batch.value_or(1);
     asked.context = context.value_or(std::min<std::int64_t>(4096, pool.engine.max_model_len));
@@ -120,6 +125,63 @@ int explain_command(const Arguments& arguments) {
     print(text);
   }
   outputs.commit();
+}
+
+void explain_runs(const Options& options) {
+  for (const PoolOption& row : pool_options) {
+    if (options.has(row.option)) throw ConfigError(fmt::format("--{}: with a scenario, use --set {}=...", row.option, row.path));
+  }
+  const ProgressMode mode = progress_mode(options.get("progress"));
+  ExplainOptions asked;
+  asked.replications = static_cast<std::size_t>(options.integer("replications", 0, 1000).value_or(3));
+  asked.draws = static_cast<std::size_t>(options.integer("uncertainty", 0, 10'000).value_or(20));
+  asked.jobs = static_cast<std::size_t>(options.integer("jobs", 1, 1024).value_or(static_cast<std::int64_t>(default_jobs())));
+  const std::vector<LabelledScenario> scenarios = resolve_all(expand(load_document(options.operand(), scenario_options(options))));
+
+  Outputs outputs;
+  AtomicFile* json_file = outputs.open(options.get("json"));
+  std::string text;
+  nlohmann::ordered_json json;
+  for (const LabelledScenario& labelled : scenarios) {
+    std::optional<Progress> progress;
+    asked.progress = [&](std::size_t done, std::size_t total) {
+      if (!progress) progress.emplace(mode, static_cast<std::int64_t>(total), "runs");
+      progress->update(static_cast<std::int64_t>(done));
+    };
+    RunExplanation explanation = explain_run(labelled.scenario, asked);
+    progress.reset();
+    explanation.label = labelled.label;
+    complain(warning_lines(explanation.scenario, explanation.result));
+    text += (text.empty() ? "" : "\n") + run_explanation_text(explanation);
+    if (scenarios.size() == 1) json = run_explanation_json(explanation);
+    else json["alternatives"][labelled.label] = run_explanation_json(explanation);
+  }
+  if (json_file != nullptr) json_file->write(dump(json) + "\n");
+  if (!outputs.uses_standard_output()) print(text);
+  outputs.commit();
+}
+
+}  // namespace
+
+int explain_command(const Arguments& arguments) {
+  Options options("explain",
+                  "With a scenario: where the time of its requests went, what ten per cent more of each resource would change, and how sure that is. "
+                  "With --model and --gpu, or with --batch, --context or --prompt: where the time of one prefill and one decode step goes, operator "
+                  "by operator, and how the GPU's memory is spent.",
+                  "[SCENARIO.yaml]");
+  for (const PoolOption& row : pool_options) options.value(row.option, row.placeholder, row.description);
+  options.value("batch", "N", "sequences of the decode step, or prompts of an encoder's step (default 1)");
+  options.value("context", "N", "tokens each of them sees (default 4096, at most the model's)");
+  options.value("prompt", "N", "tokens of the prompt of the prefill step (default: the context)");
+  options.value("replications", "N", "whole run: seeds for each resource that is changed (default 3; 0 leaves it out)");
+  options.value("uncertainty", "N", "whole run: draws of the operators' prices (default 20; 0 leaves it out)");
+  options.value("jobs", "N", "whole run: threads (default: one per processor); the result is the same for any number");
+  options.value("progress", "WHEN", "whole run: auto (default), always or never");
+  options.value("json", "FILE", "write the figures as JSON; - for standard output");
+  declare_scenario_options(options);
+  if (!options.parse(arguments)) return 0;
+  if (explains_steps(options)) explain_steps(options);
+  else explain_runs(options);
   return 0;
 }
 

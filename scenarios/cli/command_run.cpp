@@ -8,16 +8,19 @@
 #include "scenarios/cli/options.hpp"
 #include "scenarios/cli/outputs.hpp"
 #include "scenarios/cli/terminal.hpp"
+#include "scenarios/explain/uncertainty.hpp"
 #include "scenarios/load/config_json.hpp"
 #include "scenarios/load/expand.hpp"
 #include "scenarios/load/resolve_all.hpp"
 #include "scenarios/report/chrome_trace.hpp"
 #include "scenarios/report/html/run_page.hpp"
 #include "scenarios/report/request_log.hpp"
+#include "scenarios/report/run_explanation_report.hpp"
 #include "scenarios/report/run_json.hpp"
 #include "scenarios/report/run_table.hpp"
 #include "scenarios/report/step_log.hpp"
 #include "scenarios/report/version.hpp"
+#include "scenarios/study/parallel.hpp"
 
 namespace ridgeline::cli {
 
@@ -72,6 +75,21 @@ std::vector<ScenarioPoint> chosen_points(const Options& options) {
   throw ConfigError("--alternative: unknown name `" + *name + "`" + suggestion(*name, names));
 }
 
+// Null unless asked for.
+std::optional<Uncertainty> doubts_about(const Scenario& scenario, const RunResult& result, const Options& options) {
+  const auto jobs = options.integer("jobs", 1, 1024);
+  const auto draws = options.integer("uncertainty", 1, 10'000);
+  if (jobs && !draws) throw ConfigError("--jobs: a single run has one thread; only --uncertainty uses more");
+  if (!draws) return std::nullopt;
+  return uncertainty(scenario, result, static_cast<std::size_t>(*draws), jobs ? static_cast<std::size_t>(*jobs) : default_jobs());
+}
+
+nlohmann::ordered_json result_json(const Compared& one, const std::optional<Uncertainty>& doubts) {
+  nlohmann::ordered_json json = run_json(one.scenario, one.result);
+  if (doubts) json["uncertainty"] = uncertainty_json(*doubts);
+  return json;
+}
+
 }  // namespace
 
 int run_command(const Arguments& arguments) {
@@ -85,6 +103,8 @@ int run_command(const Arguments& arguments) {
   options.value("trace", "FILE", "write a timeline for ui.perfetto.dev");
   options.value("html", "FILE", "write a report page with charts, one file that opens offline");
   options.flag("exact-steps", "reference mode: every step by itself, every request and KV block walked; slow, the same results");
+  options.value("uncertainty", "N", "run N times more with the operators' prices off by their expected errors, and give intervals");
+  options.value("jobs", "N", "threads for --uncertainty (default: one per processor); the result is the same for any number");
   options.value("progress", "WHEN", "auto (default), always or never");
   if (!options.parse(arguments)) return 0;
   const ProgressMode mode = progress_mode(options.get("progress"));
@@ -101,19 +121,21 @@ int run_command(const Arguments& arguments) {
 
   std::vector<Compared> results;
   std::vector<std::shared_ptr<html::RunRecord>> records;
+  std::vector<std::optional<Uncertainty>> doubts;
   for (LabelledScenario& labelled : scenarios) {
     if (html_file != nullptr) logs.record = records.emplace_back(std::make_shared<html::RunRecord>(labelled.scenario)).get();
     RunResult result = run_logged(labelled.scenario, logs, options.has("exact-steps"), mode);
     complain(warning_lines(labelled.scenario, result));
+    doubts.push_back(doubts_about(labelled.scenario, result, options));
     results.push_back({labelled.label, std::move(labelled.scenario), std::move(result)});
   }
   if (json_file != nullptr) {
     nlohmann::ordered_json json;
     if (several) {
       json["version"] = version();
-      for (const Compared& one : results) json["alternatives"][one.label] = run_json(one.scenario, one.result);
+      for (std::size_t i = 0; i < results.size(); ++i) json["alternatives"][results[i].label] = result_json(results[i], doubts[i]);
     } else {
-      json = run_json(results.front().scenario, results.front().result);
+      json = result_json(results.front(), doubts.front());
     }
     json_file->write(dump(json) + "\n");
   }
@@ -123,7 +145,11 @@ int run_command(const Arguments& arguments) {
     html_file->write(html::html_page(html::run_page(runs)));
   }
   if (!outputs.uses_standard_output()) {
-    for (const Compared& one : results) print((several ? one.label + ": " : "") + run_table(one.scenario, one.result) + (several ? "\n" : ""));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Compared& one = results[i];
+      print((several ? one.label + ": " : "") + run_table(one.scenario, one.result) + (doubts[i] ? uncertainty_text(*doubts[i]) : "") +
+            (several ? "\n" : ""));
+    }
     if (several) print(comparison_table(results));
   }
   outputs.commit();

@@ -15,6 +15,7 @@
 #include "sim/base/config.hpp"
 #include "sim/base/units.hpp"
 #include "sim/cost/composed_step_cost.hpp"
+#include "sim/metrics/metrics.hpp"
 #include "sim/serving/engine_config.hpp"
 #include "workloads/workload.hpp"
 
@@ -75,6 +76,7 @@ struct Slo {
   std::optional<double> goodput_share;  ///< this share of requests meets every limit (0.9)
 
   [[nodiscard]] bool empty() const { return !ttft && !tpot && !itl && !e2el; }
+  [[nodiscard]] ServiceLevel limits() const { return {ttft, tpot, itl, e2el}; }
 };
 
 struct Scenario {

@@ -31,10 +31,10 @@ BatchShape verify_batch(const Pool& pool, std::int64_t batch, std::int64_t conte
   return shape;
 }
 
-BatchShape prefill_batch(std::int64_t prompt) {
+BatchShape prefill_batch(std::int64_t prompts, std::int64_t tokens) {
   BatchShape shape;
-  shape.chunks.push_back({Tokens{prompt}, Tokens{0}});
-  shape.sampled_sequences = 1;
+  shape.chunks.assign(static_cast<std::size_t>(prompts), {.new_tokens = Tokens{tokens}, .history = Tokens{0}});
+  shape.sampled_sequences = prompts;
   return shape;
 }
 
@@ -104,35 +104,96 @@ double intensity_of(const std::vector<OperatorRow>& rows, bool attention) {
   return sum.intensity();
 }
 
-std::vector<BatchPoint> batch_curve(const Pool& pool, std::int64_t context, Pricing& pricing) {
+BatchPoint point_of(const Explanation& e, const ExplainedStep& step, std::int64_t batch, std::int64_t tokens) {
+  BatchPoint point{.batch = batch, .tokens = tokens};
+  point.matrix_intensity = intensity_of(step.rows, false);
+  point.attention_intensity = intensity_of(step.rows, true);
+  point.intensity = step.sum.intensity();
+  point.step = step.step;
+  const double seconds = step.step.total.seconds();
+  const GpuSpec& gpu = *e.pool.gpu;
+  if (gpu.supports(e.math)) point.mfu = step.step.flops.count() / seconds / gpu.peak(e.math).count();
+  point.mbu = step.step.bytes.as_double() / seconds / gpu.memory_bandwidth.count();
+  return point;
+}
+
+/// Largest decode batch at `context` whose KV fits.
+std::optional<std::int64_t> largest_batch(const Pool& pool, std::int64_t context) {
+  if (!pool.memory) return std::nullopt;
+  const std::int64_t each = pool.memory->layout.blocks_of_request(Tokens{context}, pool.engine.max_num_batched_tokens);
+  return each > 0 ? std::max<std::int64_t>(0, (pool.engine.num_gpu_blocks - 1) / each) : Crossing::most;
+}
+
+std::vector<BatchPoint> decode_over_batch(const Explanation& e, Pricing& pricing) {
   std::vector<BatchPoint> curve;
-  for (std::int64_t batch = 1; batch <= pool.engine.max_num_seqs; batch *= 2) {
-    const ExplainedStep step = explain_step("decode", decode_batch(*pool.model, batch, context), pricing);
-    BatchPoint point;
-    point.batch = batch;
-    point.matrix_intensity = intensity_of(step.rows, false);
-    point.attention_intensity = intensity_of(step.rows, true);
-    point.intensity = step.sum.intensity();
-    point.step = step.step;
-    if (pool.memory) {
-      const KvLayout& layout = pool.memory->layout;
-      point.fits = batch * layout.blocks_of_request(Tokens{context}, pool.engine.max_num_batched_tokens) <= pool.engine.num_gpu_blocks - 1;
-    }
-    curve.push_back(point);
+  const std::int64_t context = e.asked.context;
+  for (std::int64_t batch = 1; batch <= e.pool.engine.max_num_seqs; batch *= 2) {
+    const ExplainedStep step = explain_step("decode", decode_batch(*e.pool.model, batch, context), pricing);
+    curve.push_back(point_of(e, step, batch, context));
+    curve.back().fits = batch <= largest_batch(e.pool, context).value_or(batch);
   }
   return curve;
+}
+
+std::vector<BatchPoint> encode_over_batch(const Explanation& e, Pricing& pricing) {
+  std::vector<BatchPoint> curve;
+  constexpr std::int64_t most = 1024;
+  for (std::int64_t batch = 1; batch <= most; batch *= 2) {
+    curve.push_back(point_of(e, explain_step("encoding", prefill_batch(batch, e.asked.prompt), pricing), batch, e.asked.prompt));
+  }
+  return curve;
+}
+
+// Powers of two up to what the model takes, or to where nothing changes any more.
+std::vector<BatchPoint> over_prompt_length(const Explanation& e, std::int64_t prompts, Pricing& pricing) {
+  std::vector<BatchPoint> curve;
+  const std::int64_t most = std::min<std::int64_t>(e.pool.engine.max_model_len, 32768);
+  for (std::int64_t tokens = 16; tokens <= most; tokens *= 2) {
+    curve.push_back(point_of(e, explain_step("prefill", prefill_batch(prompts, tokens), pricing), prompts, tokens));
+  }
+  return curve;
+}
+
+/// Intensity of a decode step, or of its matrix products alone.
+double decode_intensity(const Explanation& e, const WorkModel& model, std::int64_t batch, bool matrices_only) {
+  Flops flops;
+  Bytes bytes;
+  for (const Op& op : model.lower(decode_batch(*e.pool.model, batch, e.asked.context)).ops) {
+    const bool matrix = op.weight_bytes.count() > 0 && op.flops.count() > 0;
+    if (matrices_only && !matrix) continue;
+    flops += op.flops * static_cast<double>(op.repeats);
+    bytes += (op.weight_bytes + op.kv_bytes + op.activation_bytes) * op.repeats;
+  }
+  return flops.count() / bytes.as_double();
+}
+
+// Intensity grows with the batch, so the first batch at the ridge is found by halving.
+std::optional<std::int64_t> first_at_ridge(const Explanation& e, const WorkModel& model, bool matrices_only) {
+  const auto reached = [&](std::int64_t batch) { return decode_intensity(e, model, batch, matrices_only) >= e.ridge_point; };
+  if (!reached(Crossing::most)) return std::nullopt;
+  std::int64_t below = 0, at = Crossing::most;
+  while (at - below > 1) {
+    const std::int64_t middle = below + (at - below) / 2;
+    (reached(middle) ? at : below) = middle;
+  }
+  return at;
 }
 
 void explain_steps(Explanation& explanation, Pricing& pricing) {
   const ModelSpec& model = *explanation.pool.model;
   const ExplainedBatch& asked = explanation.asked;
   if (model.encoder) {
-    explanation.steps.push_back(explain_step("encoding", prefill_batch(asked.prompt), pricing));
+    explanation.steps.push_back(explain_step("encoding", prefill_batch(asked.batch, asked.prompt), pricing));
+    explanation.curve = encode_over_batch(explanation, pricing);
+    explanation.prompts = over_prompt_length(explanation, asked.batch, pricing);
     return;
   }
-  explanation.steps.push_back(explain_step("prefill", prefill_batch(asked.prompt), pricing));
+  explanation.steps.push_back(explain_step("prefill", prefill_batch(1, asked.prompt), pricing));
   explanation.steps.push_back(explain_step("decode", decode_batch(model, asked.batch, asked.context), pricing));
-  explanation.curve = batch_curve(explanation.pool, asked.context, pricing);
+  explanation.curve = decode_over_batch(explanation, pricing);
+  explanation.prompts = over_prompt_length(explanation, 1, pricing);
+  explanation.crossing = {first_at_ridge(explanation, *pricing.model, true), first_at_ridge(explanation, *pricing.model, false),
+                          largest_batch(explanation.pool, asked.context)};
   if (!explanation.pool.engine.speculation) return;
   Pricing speculative = make_pricing(explanation.pool);
   explanation.steps.push_back(explain_step("verify", verify_batch(explanation.pool, asked.batch, asked.context), speculative));

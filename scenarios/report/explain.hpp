@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,11 @@
 
 namespace ridgeline {
 
-/// The two steps to explain.
+/// The steps to explain.
 struct ExplainedBatch {
-  std::int64_t batch = 0;    ///< sequences of the decode step
-  std::int64_t context = 0;  ///< tokens each of them sees, the newest included
-  std::int64_t prompt = 0;   ///< tokens of the one prompt of the prefill step
+  std::int64_t batch = 0;    ///< sequences of the decode step; of an encoder: prompts of its one step
+  std::int64_t context = 0;  ///< tokens each sequence sees, the newest included
+  std::int64_t prompt = 0;   ///< tokens of the one prompt of the prefill step; of an encoder: of each prompt
 };
 
 /// One operator of a step, all its repeats together, per GPU.
@@ -43,14 +44,24 @@ struct ExplainedStep {
   StepPrice step;           ///< as simulated: with CUDA-graph padding and host time
 };
 
-/// Decode at one batch size, for the curves over batch.
+/// One step of a curve over batch or over prompt length.
 struct BatchPoint {
-  std::int64_t batch = 0;
+  std::int64_t batch = 0;            ///< sequences or prompts
+  std::int64_t tokens = 0;           ///< of context or of prompt, each
   double matrix_intensity = 0.0;     ///< FLOP per byte of the matrix products
   double attention_intensity = 0.0;  ///< of attention
   double intensity = 0.0;            ///< of the whole step
+  double mfu = 0.0, mbu = 0.0;       ///< of the datasheet peaks, host time included
   StepPrice step;
   bool fits = true;                  ///< the KV of the batch fits into the cache
+};
+
+/// From which batch on decoding is compute-bound.
+struct Crossing {
+  static constexpr std::int64_t most = 1 << 16;  ///< batches tried
+  std::optional<std::int64_t> matrices;  ///< smallest batch at which the matrix products alone reach the ridge; absent: none up to `most`
+  std::optional<std::int64_t> step;      ///< at which the whole step does, KV reads included
+  std::optional<std::int64_t> fits;      ///< largest batch whose KV fits; absent where the memory is not known
 };
 
 struct Explanation {
@@ -63,7 +74,9 @@ struct Explanation {
   Bytes kv_bytes;                   ///< of `batch` sequences of `context` tokens, whole model
   Bytes recurrent_state;            ///< of one sequence, on one GPU; hybrids only
   std::vector<ExplainedStep> steps; ///< prefill, then decode; an encoder has no decode step, a model without prices none
-  std::vector<BatchPoint> curve;    ///< decode over batch at the asked context; empty for encoders
+  std::vector<BatchPoint> curve;    ///< over batch: decode at the asked context; an encoder's step at the asked prompt length
+  std::vector<BatchPoint> prompts;  ///< over prompt length: one prompt; an encoder's asked batch of them
+  Crossing crossing;                ///< of decoding
 };
 
 /// `pool` has GPU, model and node.

@@ -83,9 +83,11 @@ std::string causes_text(const TimeByCause& time) {
 }
 
 std::string step_text(const Explanation& e, const ExplainedStep& step) {
-  std::string what = step.batch.chunks.empty()
-                         ? fmt::format("batch {}, {} tokens of context each", grouped(e.asked.batch), grouped(e.asked.context))
-                         : fmt::format("one prompt of {} tokens", grouped(e.asked.prompt));
+  const std::size_t prompts = step.batch.chunks.size();
+  std::string what = prompts == 0
+                               ? fmt::format("batch {}, {} tokens of context each", grouped(e.asked.batch), grouped(e.asked.context))
+                               : prompts > 1 ? fmt::format("{} prompts of {} tokens", grouped(static_cast<std::int64_t>(prompts)), grouped(e.asked.prompt))
+                                           : fmt::format("one prompt of {} tokens", grouped(e.asked.prompt));
   if (step.batch.proposals > 0) what += fmt::format(", {} drafts each", step.batch.proposals);
   std::string text = fmt::format("\n{} step: {} (per GPU)\n", step.name, what);
   TextTable table;
@@ -102,21 +104,48 @@ std::string step_text(const Explanation& e, const ExplainedStep& step) {
   return text;
 }
 
-std::string curve_text(const Explanation& e) {
-  if (e.curve.empty()) return "";
-  TextTable table;
-  table.add({"batch", "matrices FLOP/B", "attention FLOP/B", "step FLOP/B", "step", "tokens/s", "mostly", ""});
-  for (const BatchPoint& point : e.curve) {
-    Cause most = Cause::weights;
-    for (std::size_t i = 0; i < cause_count; ++i) {
-      if (point.step.by_cause[static_cast<Cause>(i)] > point.step.by_cause[most]) most = static_cast<Cause>(i);
-    }
-    table.add({grouped(point.batch), figure(point.matrix_intensity), figure(point.attention_intensity), figure(point.intensity),
-               time_text(point.step.total), figure(static_cast<double>(point.batch) / point.step.total.seconds()),
-               std::string(to_string(most)), point.fits ? "" : "does not fit"});
+Cause largest(const TimeByCause& time) {
+  Cause most = Cause::weights;
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    if (time[static_cast<Cause>(i)] > time[most]) most = static_cast<Cause>(i);
   }
-  return fmt::format("\ndecode over batch, {} tokens of context each; the ridge is at {} FLOP/B\n", grouped(e.asked.context), figure(e.ridge_point)) +
-         table.text("  ");
+  return most;
+}
+
+// `axis` names what varies: "batch" or "tokens".
+std::string curve_table(const std::vector<BatchPoint>& curve, const std::string& axis, bool decoding) {
+  TextTable table;
+  table.add({axis, "matrices FLOP/B", "attention FLOP/B", "step FLOP/B", "step", "tokens/s", "MFU", "MBU", "mostly", ""});
+  for (const BatchPoint& point : curve) {
+    const std::int64_t tokens = decoding ? point.batch : point.batch * point.tokens;
+    table.add({grouped(axis == "batch" ? point.batch : point.tokens), figure(point.matrix_intensity), figure(point.attention_intensity),
+               figure(point.intensity), time_text(point.step.total), figure(static_cast<double>(tokens) / point.step.total.seconds()),
+               percent(point.mfu), percent(point.mbu), std::string(to_string(largest(point.step.by_cause))), point.fits ? "" : "does not fit"});
+  }
+  return table.text("  ");
+}
+
+std::string batch_or_none(const std::optional<std::int64_t>& batch) {
+  return batch ? "at batch " + grouped(*batch) : "at no batch up to " + grouped(Crossing::most);
+}
+
+std::string crossing_text(const Explanation& e) {
+  std::string text = fmt::format("  the matrices alone reach the ridge {}, the whole step {}", batch_or_none(e.crossing.matrices),
+                                 batch_or_none(e.crossing.step));
+  if (e.crossing.fits) text += fmt::format("; the KV of {} sequences fits", grouped(*e.crossing.fits));
+  return text + "\n";
+}
+
+std::string curves_text(const Explanation& e) {
+  if (e.curve.empty()) return "";
+  const bool encoder = e.pool.model->encoder;
+  const std::string ridge = fmt::format("the ridge is at {} FLOP/B", figure(e.ridge_point));
+  std::string text = encoder ? fmt::format("\nencoding over batch, {} tokens each; {}\n", grouped(e.asked.prompt), ridge)
+                             : fmt::format("\ndecode over batch, {} tokens of context each; {}\n", grouped(e.asked.context), ridge);
+  text += curve_table(e.curve, "batch", !encoder);
+  if (!encoder) text += crossing_text(e);
+  text += encoder ? fmt::format("\nencoding over prompt length, batch {}\n", grouped(e.asked.batch)) : "\nprefill over prompt length, one prompt\n";
+  return text + curve_table(e.prompts, "tokens", false);
 }
 
 }  // namespace
@@ -124,7 +153,7 @@ std::string curve_text(const Explanation& e) {
 std::string explain_text(const Explanation& explanation) {
   std::string text = head_text(explanation) + memory_text(explanation);
   for (const ExplainedStep& step : explanation.steps) text += step_text(explanation, step);
-  return text + curve_text(explanation);
+  return text + curves_text(explanation);
 }
 
 namespace {
@@ -186,6 +215,23 @@ Json memory_json(const Pool& pool) {
           {"fits", m.fits()}};
 }
 
+Json curve_json(const std::vector<BatchPoint>& curve) {
+  Json list = Json::array();
+  for (const BatchPoint& point : curve) {
+    list.push_back({{"batch", point.batch},
+                    {"tokens", point.tokens},
+                    {"matrix_intensity", point.matrix_intensity},
+                    {"attention_intensity", point.attention_intensity},
+                    {"intensity", point.intensity},
+                    {"mfu", point.mfu},
+                    {"mbu", point.mbu},
+                    {"step_time_us", point.step.total.microseconds()},
+                    {"time_by_cause_us", causes_json(point.step.by_cause)},
+                    {"fits", point.fits}});
+  }
+  return list;
+}
+
 Json explanation_json(const Explanation& e) {
   Json json;
   json["model"] = e.pool.model->name;
@@ -201,15 +247,11 @@ Json explanation_json(const Explanation& e) {
   if (e.recurrent_state.count() > 0) json["recurrent_state_bytes_per_gpu"] = e.recurrent_state.count();
   if (e.pool.memory) json["memory"] = memory_json(e.pool);
   for (const ExplainedStep& step : e.steps) json[step.name] = step_json(step);
-  json["decode_over_batch"] = Json::array();
-  for (const BatchPoint& point : e.curve) {
-    json["decode_over_batch"].push_back({{"batch", point.batch},
-                                         {"matrix_intensity", point.matrix_intensity},
-                                         {"attention_intensity", point.attention_intensity},
-                                         {"intensity", point.intensity},
-                                         {"step_time_us", point.step.total.microseconds()},
-                                         {"time_by_cause_us", causes_json(point.step.by_cause)},
-                                         {"fits", point.fits}});
+  json[e.pool.model->encoder ? "encoding_over_batch" : "decode_over_batch"] = curve_json(e.curve);
+  json[e.pool.model->encoder ? "encoding_over_length" : "prefill_over_length"] = curve_json(e.prompts);
+  if (!e.pool.model->encoder && !e.curve.empty()) {
+    const auto batch = [](const std::optional<std::int64_t>& value) { return value ? Json(*value) : Json(); };
+    json["compute_bound_from_batch"] = {{"matrices", batch(e.crossing.matrices)}, {"step", batch(e.crossing.step)}, {"largest_that_fits", batch(e.crossing.fits)}};
   }
   return json;
 }

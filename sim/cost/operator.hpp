@@ -16,6 +16,7 @@ namespace ridgeline {
 struct PrefillChunk {
   Tokens new_tokens;
   Tokens history;
+  std::int64_t request = -1;  ///< workload row, for observers; prices never look at it
 };
 
 /// D[m,n] = A[m,k] * W[n,k]^T on one rank; m = tokens. FLOPs = 2mnk. m = 1..16 is what the field calls GEMV.

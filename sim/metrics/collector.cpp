@@ -135,12 +135,6 @@ void MetricsCollector::run_done(const DecodeRun& fact) {
   }
 }
 
-bool MetricsCollector::is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const {
-  const auto within = [](Duration value, const std::optional<Duration>& limit) { return !limit || value <= *limit; };
-  // One chunk per token unless drafts are accepted: the mean gap equals TPOT.
-  return within(ttft, slo_.ttft) && within(tpot, slo_.tpot) && within(tpot, slo_.itl) && within(e2el, slo_.e2el) && request.emitted > Tokens{0};
-}
-
 void MetricsCollector::finished(const Request& request, Time now) {
   const Duration ttft = request.first_token - request.sent;
   const Duration e2el = now - request.sent;
@@ -150,7 +144,7 @@ void MetricsCollector::finished(const Request& request, Time now) {
     tpot_.add(tpot);
   }
   e2el_.add(e2el);
-  if (is_good(request, ttft, tpot, e2el)) ++good_;
+  if (slo_.kept_by(ttft, tpot, e2el) && request.emitted > Tokens{0}) ++good_;
   PoolMetrics& counts = pools_[request.pool].counts;
   ++counts.completed;
   counts.input_tokens += request.spec.input.count();

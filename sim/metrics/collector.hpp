@@ -76,7 +76,6 @@ class MetricsCollector final : public Observer {
 
   void count_kv(const StepDone& fact, PoolSums& pool);
   void count(HostTrafficMetrics& sum, std::size_t pool, const HostTransfer& moved) const;
-  [[nodiscard]] bool is_good(const Request& request, Duration ttft, Duration tpot, Duration e2el) const;
   static void add_step(ReplicaSums& replica, Time start, Time end, Tokens computed, const SchedulerLoad& planned, const StepPrice& price);
   static void add_drafting(PoolSums& sums, const StepDone& fact);
   [[nodiscard]] PoolMetrics pool_metrics(std::size_t pool, Time end) const;

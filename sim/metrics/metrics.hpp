@@ -20,6 +20,11 @@ struct ServiceLevel {
   std::optional<Duration> itl;   ///< on the request's mean gap between chunks
   std::optional<Duration> e2el;
   [[nodiscard]] bool any() const { return ttft || tpot || itl || e2el; }
+  /// One chunk per token unless drafts are accepted: the mean gap equals TPOT.
+  [[nodiscard]] bool kept_by(Duration request_ttft, Duration request_tpot, Duration request_e2el) const {
+    const auto within = [](Duration value, const std::optional<Duration>& limit) { return !limit || value <= *limit; };
+    return within(request_ttft, ttft) && within(request_tpot, tpot) && within(request_tpot, itl) && within(request_e2el, e2el);
+  }
 };
 
 /// Fixed facts about a pool that its figures need.

@@ -61,7 +61,7 @@ void SequenceEngine::admit(Sequence& sequence, Tokens cached, SchedulerListener&
 }
 
 void SequenceEngine::schedule_prefill(Sequence& sequence, std::int64_t tokens, StepPlan& plan) {
-  plan.batch.chunks.push_back({.new_tokens = Tokens{tokens}, .history = Tokens{sequence.computed}});
+  plan.batch.chunks.push_back({.new_tokens = Tokens{tokens}, .history = Tokens{sequence.computed}, .request = sequence.row});
   sequence.computed += tokens;
   const bool samples = sequence.computed == sequence.known();
   if (samples) ++plan.batch.sampled_sequences;

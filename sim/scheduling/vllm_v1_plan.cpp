@@ -225,7 +225,7 @@ void VllmV1Scheduler::describe(const Step& step, BatchShape& batch) const {
     }
     if (!row.decode) {
       const std::int64_t history = config_.kv_eviction.kept(sequence.computed, true);
-      batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{history}});
+      batch.chunks.push_back({.new_tokens = Tokens{row.scheduled}, .history = Tokens{history}, .request = sequence.row});
       continue;
     }
     const std::int64_t context = config_.kv_eviction.kept(sequence.computed + row.scheduled, false);

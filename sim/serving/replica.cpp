@@ -69,7 +69,7 @@ void Replica::plan_steps(Time now) {
     step.plan.clear();
     if (!scheduler_->plan(now, step.plan, *this)) break;
     step.timed.price = price_of(step.plan);
-    step.start = steps_in_flight_ == 0 ? now : in_flight(steps_in_flight_ - 1).timed.end;
+    step.start = planned_start();
     // A step takes at least a picosecond, so that time moves.
     step.timed.end = step.start + std::max<Duration>(step.timed.price.total, Duration::picoseconds(1));
     step.timed.computed = step.plan.batch.tokens();
@@ -122,11 +122,13 @@ void Replica::complete_step(Time now) {
 
 void Replica::admitted(Request& request, Tokens cached) {
   if (request.preemptions == 0) request.cached_prompt = cached;
+  request.step_start = planned_start();
   for (Observer* observer : observers_) observer->admitted(request, cached, now_);
 }
 
 void Replica::preempted(Request& request) {
   ++request.preemptions;
+  request.step_start = planned_start();
   for (Observer* observer : observers_) observer->preempted(request, now_);
 }
 

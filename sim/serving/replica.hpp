@@ -71,6 +71,8 @@ class Replica final : public Process, private SchedulerListener {
   void set_timer(Time now);
   void complete_step(Time now);
   StepPrice price_of(const StepPlan& plan);
+  /// When the step that is being planned begins: engines that schedule ahead plan it while another runs.
+  [[nodiscard]] Time planned_start() { return steps_in_flight_ == 0 ? now_ : in_flight(steps_in_flight_ - 1).timed.end; }
 
   // Runs of decode steps (replica_run.cpp).
   void await_step_end();

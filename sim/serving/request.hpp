@@ -43,6 +43,7 @@ struct Request {
   std::uint32_t pool = 0;
   std::uint32_t replica = 0;
   Time sent;                 ///< when the client sent it: later than spec.arrival if max_concurrency held it back
+  Time step_start;           ///< of the step that was being planned when it was last admitted or preempted
   Time first_token;
   Time last_token;
   Tokens emitted;            ///< output tokens delivered so far (exact at finish)

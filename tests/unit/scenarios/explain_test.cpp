@@ -90,6 +90,46 @@ TEST_CASE("With KV reads a decode step stays memory-bound at every batch that fi
   }
 }
 
+TEST_CASE("It takes about 295 sequences to make the matrices compute-bound on an H100, and none that fit for the step") {
+  // A matrix of m x n: 2mnb / (2mn + 2b(m + n)) = 295 needs b = 295 / (1 - 295 (m + n) / mn); 345 for the 4,096 x 4,096 of o_proj,
+  // less for the wider ones. Attention stays near 1 FLOP/B (multi-head), near 8 with groups of 8.
+  const Explanation mha = explained("{model: llama-2-7b, gpu: h100-sxm-80gb}", {1, 4096, 128});
+  REQUIRE(mha.crossing.matrices);
+  CHECK(*mha.crossing.matrices > 295);
+  CHECK(*mha.crossing.matrices < 345);
+  CHECK_FALSE(mha.crossing.step);
+  const Explanation gqa = explained("{model: llama-2-70b, gpu: h100-sxm-80gb, engine: {tensor_parallel_size: 4}}", {1, 4096, 128});
+  REQUIRE(gqa.crossing.fits);
+  CHECK_FALSE(gqa.crossing.step);
+  // Without context there is no KV to speak of: the step crosses soon after its matrices.
+  const Explanation bare = explained("{model: llama-2-7b, gpu: h100-sxm-80gb}", {1, 1, 128});
+  REQUIRE(bare.crossing.step);
+  CHECK(*bare.crossing.step >= *bare.crossing.matrices);
+}
+
+TEST_CASE("An encoder is compute-bound where a decoder is not") {
+  // BERT-large at 512 tokens: every weight serves 512 rows a prompt. Intensity lies near or beyond the ridge from the first batches on,
+  // and most of the time is compute; the decode step of a 7B model stands at 1.
+  const Explanation bert = explained("{model: bert-large, gpu: a100-sxm-80gb}", {16, 512, 512});
+  CHECK(bert.steps.at(0).batch.chunks.size() == 16);
+  CHECK(bert.steps.at(0).sum.bound == Cause::compute);
+  REQUIRE(bert.curve.size() == 11);
+  CHECK(bert.curve.back().intensity > bert.ridge_point);
+  CHECK(bert.curve.back().mfu > 0.4);
+  CHECK(bert.prompts.front().tokens == 16);
+  CHECK(bert.prompts.back().tokens == 512);
+  CHECK(explain_text(bert).find("encoding over batch") != std::string::npos);
+  CHECK(explain_json({bert}).find("encoding_over_length") != std::string::npos);
+}
+
+TEST_CASE("Short prompts are memory-bound") {
+  const Explanation e = explained("{model: llama-2-7b, gpu: h100-sxm-80gb}", {1, 4096, 128});
+  CHECK(e.prompts.front().intensity < e.ridge_point);
+  CHECK(e.prompts.back().intensity > e.ridge_point);
+  CHECK(e.curve.front().mfu < 0.02);
+  CHECK(e.curve.front().mbu > 0.5);
+}
+
 TEST_CASE("An A100 80GB holds about 28 sequences of 4,096 tokens of a 7B model") {
   const Explanation e = explained("{model: llama-2-7b, gpu: a100-sxm-80gb, engine: {dtype: float16, profile: vllm-0.11}}", {1, 4096, 128});
   REQUIRE(e.pool.memory);
