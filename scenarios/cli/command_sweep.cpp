@@ -88,8 +88,4 @@ int sweep_command(const Arguments& arguments) {
   return 0;
 }
 
-int plan_command(const Arguments&) {
-  throw ConfigError("`plan` is not in this version; `ridgeline sweep` over fleets and rates answers the same question by hand");
-}
-
 }  // namespace ridgeline::cli

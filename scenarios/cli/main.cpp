@@ -20,7 +20,7 @@ const std::vector<Command>& commands() {
       {"explain", "SCENARIO.yaml | --model M --gpu G", "where the time of a prefill and a decode step goes, and the memory", explain_command},
       {"sweep", "SCENARIO.yaml", "run every point of the scenario's `sweep:` and `alternatives:`", sweep_command},
       {"compare", "A.yaml B.yaml ...", "run several scenarios on the same requests, side by side", compare_command},
-      {"plan", "SCENARIO.yaml", "the cheapest fleet that meets the objective (not in this version)", plan_command},
+      {"plan", "SCENARIO.yaml", "the highest rate a fleet serves, the cheapest fleet for a load, the Pareto front", plan_command},
       {"calibrate", "MEASUREMENTS.csv... --out FILE.yaml", "fit operator prices to measurements", calibrate_command},
       {"validate", "operators FILE.csv...", "compare predictions with measurements", validate_command},
       {"check-schedule", "CASE_DIR...", "compare step logs with expected ones, step by step", check_schedule_command},

@@ -189,6 +189,7 @@ Scenario resolve_scenario(const Config& document) {
   if (const auto workload = reader.require_child("workload")) {
     adopt_mistakes(errors, *workload, [&] { scenario.workload = read_workload(*workload, errors); });
   }
+  if (reader.child("plan")) reader.mistake("plan", "is a question for `ridgeline plan`, which `run`, `sweep` and `compare` do not answer");
   const std::optional<Config> derived = reader.child("derived");
   reader.done();
   as_written(errors.list(), document).throw_if_any();
