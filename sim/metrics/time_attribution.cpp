@@ -164,7 +164,7 @@ TimeAttribution::Step TimeAttribution::split(const StepDone& fact) {
     scratch_.proposing_sequences = std::min(batch.proposing_sequences, batch.decode_sequences);
     step.decoding = priced(scratch_);
     scratch_ = batch;
-    scratch_.decode_sequences = 0;
+    scratch_.decode_sequences = scratch_.verified_drafts = 0;
     scratch_.decode_queries = scratch_.decode_context = scratch_.decode_context_in_window = Tokens{};
     scratch_.sampled_sequences -= std::min(batch.sampled_sequences, batch.decode_sequences);
     scratch_.proposing_sequences -= std::min(batch.proposing_sequences, batch.decode_sequences);
