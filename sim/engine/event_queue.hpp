@@ -7,6 +7,7 @@
 
 #include "sim/base/rng.hpp"
 #include "sim/base/units.hpp"
+#include "sim/base/wide.hpp"
 
 namespace ridgeline {
 
@@ -41,7 +42,7 @@ class Process {
   std::uint32_t cancellations_ = 0;
 };
 
-/// A binary heap on (Time, Phase, rank of the process, sequence).
+/// A heap on (Time, Phase, rank of the process, sequence).
 class EventQueue {
  public:
   /// Throws InternalError, naming the process, when `at` lies in the past.
@@ -56,14 +57,15 @@ class EventQueue {
   /// A process has itself settled what would have been an event at `at`, a time that has passed or is now.
   void settled(Time at, Phase phase) {
     ++events_;
-    fingerprint_ += combine64(static_cast<std::uint64_t>(phase), static_cast<std::uint64_t>(at.since_start().count()));
+    fingerprint_ += combine64(static_cast<std::uint64_t>(phase), picoseconds(at));
   }
 
   [[nodiscard]] Time now() const { return now_; }
-  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  [[nodiscard]] bool empty() const { return first() == nullptr; }
   /// True when an event of this instant with a phase before `phase` still waits.
   [[nodiscard]] bool pending_before(Phase phase) const {
-    return !heap_.empty() && heap_.front().at == now_ && heap_.front().order < order_of(phase, 0, 0);
+    const Event* next = first();
+    return next != nullptr && next->key < key_of(now_, phase, 0, 0);
   }
   /// State changes so far: events before Phase::plan. Decisions and observations follow from them and do not count.
   [[nodiscard]] std::uint64_t events() const { return events_; }
@@ -72,20 +74,28 @@ class EventQueue {
 
  private:
   struct Event {
-    Time at;
-    std::uint64_t order;
+    UInt128 key;  // what it is ordered by
     Process* process;
     std::uint32_t cancellations;  // of the process when it was scheduled
     std::uint32_t token;
   };
-  // From the top: 4 bits of phase, 20 of rank, 40 of sequence number.
-  static constexpr std::uint64_t order_of(Phase phase, std::uint32_t rank, std::uint64_t sequence) {
-    return (static_cast<std::uint64_t>(phase) << 60) | (static_cast<std::uint64_t>(rank) << 40) | sequence;
+  static constexpr std::uint64_t picoseconds(Time at) { return static_cast<std::uint64_t>(at.since_start().count()); }
+  // From the top: 64 bits of time, 4 of phase, 20 of rank, 40 of sequence number.
+  static constexpr UInt128 key_of(Time at, Phase phase, std::uint32_t rank, std::uint64_t sequence) {
+    const std::uint64_t order = (static_cast<std::uint64_t>(phase) << 60) | (static_cast<std::uint64_t>(rank) << 40) | sequence;
+    return (static_cast<UInt128>(picoseconds(at)) << 64) | order;
   }
-  static constexpr Phase phase_of(const Event& event) { return static_cast<Phase>(event.order >> 60); }
-  static bool later(const Event& a, const Event& b) { return a.at != b.at ? a.at > b.at : a.order > b.order; }
+  static constexpr Time time_of(const Event& event) { return Time{Duration{static_cast<std::int64_t>(event.key >> 64)}}; }
+  static constexpr Phase phase_of(const Event& event) { return static_cast<Phase>((event.key >> 60) & 0xf); }
 
+  [[nodiscard]] const Event* first() const;
+  void sift_up(const Event& event, std::size_t place);
+  void sift_down(const Event& event);
+
+  // Each event comes before its four children, at 4i + 1 … 4i + 4. The place of the event in progress stays open at the root:
+  // mostly its process schedules the next one, which goes down from there.
   std::vector<Event> heap_;
+  bool root_open_ = false;
   Time now_;
   std::uint64_t sequence_ = 0;
   std::uint64_t events_ = 0;

@@ -51,17 +51,40 @@ void DecodeSet::fill(BatchShape& batch) const {
   batch.sampled_sequences += size();
 }
 
+void DecodeSet::look_ahead(std::int64_t most, std::int64_t free, std::int64_t reserve,
+                           std::vector<std::int64_t>& free_blocks) const {
+  most = std::min(most, ends_.begin()->step - steps_ - 1);
+  if (!reaching_window_.empty()) most = std::min(most, reaching_window_.begin()->first - steps_);
+  for (std::int64_t step = 1; step <= most; ++step) {
+    free -= by_phase_[static_cast<std::size_t>((steps_ + step) % block_size_)];
+    if (free < reserve) return;
+    free_blocks.push_back(free);
+  }
+}
+
+bool DecodeSet::all_delivered_at(Time time) const {
+  return (old_members_ == 0 || last_step_ == time) &&
+         std::all_of(newcomers_.begin(), newcomers_.end(),
+                     [time](const Newcomers& group) { return group.count == 0 || group.last_chunk == time; });
+}
+
 void DecodeSet::advance(Time now, SchedulerListener& listener) {
   if (old_members_ > 0) listener.chunks(old_members_, old_members_, last_step_);
   for (const Newcomers& group : newcomers_) {
     if (group.count > 0) listener.chunks(group.count, group.count, group.last_chunk);
   }
+  count_steps(1, now);
+}
+
+void DecodeSet::pass(std::int64_t steps, Time now) { count_steps(steps, now); }
+
+void DecodeSet::count_steps(std::int64_t steps, Time now) {
   newcomers_.clear();
   old_members_ = size();
   last_step_ = now;
-  ++steps_;
-  context_ += size();
-  context_in_window_ += below_window_;
+  steps_ += steps;
+  context_ += steps * size();
+  context_in_window_ += steps * below_window_;
   while (!reaching_window_.empty() && reaching_window_.begin()->first == steps_) {
     below_window_ -= reaching_window_.begin()->second;
     reaching_window_.erase(reaching_window_.begin());

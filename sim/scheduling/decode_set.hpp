@@ -37,6 +37,17 @@ class DecodeSet {
   /// Adds the coming step of all members to a batch.
   void fill(BatchShape& batch) const;
 
+  /// While a step of all members is in flight: the free blocks after planning each of the steps to come, from `free` now. Up to
+  /// the first in which a member ends or fills its window, as long as `reserve` blocks stay free, at most `most`. None if a
+  /// member ends in the step in flight.
+  void look_ahead(std::int64_t most, std::int64_t free, std::int64_t reserve, std::vector<std::int64_t>& free_blocks) const;
+  /// Members whose context still grows within the window.
+  [[nodiscard]] std::int64_t growing() const { return below_window_; }
+  /// Every member got its newest token at `time`.
+  [[nodiscard]] bool all_delivered_at(Time time) const;
+  /// `steps` that `look_ahead` saw are done, the last of them `now`.
+  void pass(std::int64_t steps, Time now);
+
   /// The step is done: every member has one token more, delivered `now`.
   void advance(Time now, SchedulerListener& listener);
   /// Takes out the members that reached their end in this step, in running order.
@@ -56,6 +67,7 @@ class DecodeSet {
     std::int64_t count = 0;
   };
 
+  void count_steps(std::int64_t steps, Time now);
   [[nodiscard]] std::size_t phase() const { return static_cast<std::size_t>(steps_ % block_size_); }
   [[nodiscard]] std::size_t due_phase(const Sequence& member) const;
   [[nodiscard]] End end_of(const Sequence& member) const;

@@ -18,6 +18,8 @@ class RecomputeEngine : public SequenceEngine {
  protected:
   [[nodiscard]] std::int64_t waiting() const override { return static_cast<std::int64_t>(waiting_.size()); }
   void release(Sequence& sequence) override;
+  [[nodiscard]] bool is_steady() const override { return partial_.empty() && !admissible(); }
+  [[nodiscard]] std::int64_t steady_reserve() const override { return 1; }  // make_room: one more than are due
 
   /// The first in the queue, if its prompt (with kept outputs) fits above the watermark and the batch has a place.
   [[nodiscard]] Sequence* admissible() const;

@@ -33,6 +33,25 @@ bool SequenceEngine::plan(Time now, StepPlan& plan, SchedulerListener& listener)
   return !plan.batch.empty();
 }
 
+void SequenceEngine::look_ahead(std::int64_t most, DecodesAhead& ahead) const {
+  ahead.free_blocks.clear();
+  const bool only_decodes = decodes_scheduled_ && prefills_.empty() && !keep_rows_;
+  if (!only_decodes || !decodes_.all_delivered_at(last_complete_) || !is_steady()) return;
+  ahead.load = load();
+  ahead.load.waiting = waiting();  // the next plan sees all
+  ahead.growth_in_window = Tokens{decodes_.growing()};
+  decodes_.look_ahead(most, ahead.load.free_blocks, steady_reserve(), ahead.free_blocks);
+}
+
+void SequenceEngine::pass(std::int64_t steps, Time now) {
+  for (std::int64_t step = 0; step < steps; ++step) {
+    decodes_.pass(1, now);
+    take_steady_step();
+  }
+  unseen_ = 0;
+  last_complete_ = now;
+}
+
 void SequenceEngine::check_length(const RequestSpec& spec) const {
   const std::int64_t length = spec.input.count() + spec.output.count();
   if (config_.max_model_len > 0 && length > config_.max_model_len) {
@@ -137,6 +156,7 @@ void SequenceEngine::complete(Time now, SchedulerListener& listener) {
   }
   prefills_.clear();
   decodes_scheduled_ = false;
+  last_complete_ = now;
 }
 
 void SequenceEngine::sample_first(Sequence& sequence, Time now, SchedulerListener& listener) {

@@ -19,6 +19,8 @@ class SequenceEngine : public Scheduler {
   bool plan(Time now, StepPlan& plan, SchedulerListener& listener) final;
   void complete(Time now, SchedulerListener& listener) override;
   [[nodiscard]] SchedulerLoad load() const override;
+  void look_ahead(std::int64_t most, DecodesAhead& ahead) const final;
+  void pass(std::int64_t steps, Time now) final;
   void keep_rows(bool keep) final { keep_rows_ = keep; }
   [[nodiscard]] const std::vector<StepRow>& rows() const final { return rows_; }
 
@@ -36,6 +38,14 @@ class SequenceEngine : public Scheduler {
   virtual void prompt_done(Sequence& /*sequence*/) {}
   /// Frees what a finished sequence holds and forgets it.
   virtual void release(Sequence& sequence) = 0;
+
+  /// With only decodes in flight: whether the policy has nothing to decide until a sequence ends, a request arrives or fewer
+  /// than `steady_reserve` blocks would be free, so that every step is all decodes.
+  [[nodiscard]] virtual bool is_steady() const { return false; }
+  /// Blocks that must stay free for that.
+  [[nodiscard]] virtual std::int64_t steady_reserve() const { return 0; }
+  /// The bookkeeping of planning such a step.
+  virtual void take_steady_step() { free_blocks_ -= decodes_.blocks_due(); }
 
   /// Throws ConfigError when prompt and output exceed max_model_len.
   void check_length(const RequestSpec& spec) const;
@@ -84,6 +94,7 @@ class SequenceEngine : public Scheduler {
   void write_decode_rows();
   void finish(Sequence& sequence, SchedulerListener& listener);
 
+  Time last_complete_;
   std::int64_t unseen_ = 0;           // requests that arrived since the engine last looked at its queue
   bool decodes_scheduled_ = false;
   std::vector<Prefill> prefills_;     // of the step in flight

@@ -35,6 +35,15 @@ class Sglang final : public SequenceEngine {
   [[nodiscard]] std::int64_t waiting() const override { return static_cast<std::int64_t>(queue_.size()); }
   void prompt_done(Sequence& sequence) override;
   void release(Sequence& sequence) override;
+  [[nodiscard]] bool is_steady() const override {
+    return !chunked_ && last_prefill_.empty() && (queue_.empty() || batch_is_full_) &&
+           static_cast<std::int64_t>(running_batch_.size()) == decodes_.size();
+  }
+  void take_steady_step() override {
+    next_decode_fits(decodes_, memory_);  // evicts
+    ratio_.decay();
+    take_decode_tokens();
+  }
 
  private:
   void merge_last_prefill();

@@ -53,6 +53,13 @@ class TensorrtLlm final : public SequenceEngine {
   [[nodiscard]] std::int64_t waiting() const override { return static_cast<std::int64_t>(contexts_.size()) - started_contexts_; }
   void prompt_done(Sequence& sequence) override;
   void release(Sequence& sequence) override;
+  [[nodiscard]] bool is_steady() const override {
+    return contexts_.empty() && stalled_.empty() && decodes_.size() <= config_.max_num_batched_tokens;
+  }
+  void take_steady_step() override {
+    free_blocks_ -= decodes_.blocks_due();
+    promised_blocks_ -= decodes_.blocks_due();
+  }
 
  private:
   using InOrder = std::set<Sequence*, EarlierSequence>;
@@ -134,8 +141,7 @@ void TensorrtLlm::schedule_step(StepPlan& plan, SchedulerListener& listener) {
   }
   start_contexts(plan, listener);
   if (!decodes_.empty()) {
-    free_blocks_ -= decodes_.blocks_due();
-    promised_blocks_ -= decodes_.blocks_due();
+    take_steady_step();
     schedule_decodes(plan);
   }
 }
