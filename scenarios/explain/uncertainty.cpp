@@ -156,9 +156,11 @@ std::vector<std::string> warnings_of(const Uncertainty& result) {
     warnings.push_back(fmt::format("the edge of the SLO lies within the prices' uncertainty: it is met in {} of {} draws", *result.slo_met,
                                    result.draws));
   }
+  std::string wide;
   for (const UncertainFigure& f : result.figures) {
-    if (f.undetermined()) warnings.push_back(fmt::format("{} is not determined to a factor of two: {} to {}", f.metric->label, figure(f.low), figure(f.high)));
+    if (f.undetermined()) wide += fmt::format("{}{} ({} to {})", wide.empty() ? "" : ", ", f.metric->label, figure(f.low), figure(f.high));
   }
+  if (!wide.empty()) warnings.push_back("not determined to a factor of two: " + wide);
   return warnings;
 }
 

@@ -10,7 +10,7 @@
 
 namespace ridgeline {
 
-/// "61 % waiting in the queue, 20 % its own prompt (15 % compute, 5 % weights), …": the largest first, down to half a per cent.
+/// "61 % waiting in the queue, 20 % its own prompt (15 % compute, 5 % weights), …": the largest first, down to one per cent.
 std::string parts_text(const TimeParts& parts, bool of_ttft);
 
 std::string run_explanation_text(const RunExplanation& explanation);

@@ -31,7 +31,7 @@ struct Share {
 };
 
 std::string joined(std::vector<Share> shares) {
-  constexpr double least = 0.005;  // worth a word
+  constexpr double least = 0.01;  // worth a word
   std::erase_if(shares, [](const Share& s) { return s.share < least; });
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.share > b.share; });
   std::string text;
@@ -82,15 +82,15 @@ std::string resource_words(Resource resource) {
   return "";
 }
 
-// "-8.7 % +- 0.4", or "none" for a change that the seeds don't tell from zero.
+// "-8.72 % +- 0.41".
 std::string shift_text(const std::optional<Shift>& shift, std::optional<double> unchanged, bool intervals) {
   if (!shift || !unchanged) return "-";
   if (shift->difference.mean == 0) return "0";
   if (*unchanged == 0) return fmt::format("{}{}", shift->difference.mean > 0 ? "+" : "", figure(shift->difference.mean));
-  std::string text = fmt::format("{}{}", shift->relative > 0 ? "+" : "", percent(shift->relative));
+  const std::string text = fmt::format("{:+.2f} %", shift->relative * 100);
   if (!intervals) return text;
   if (!shift->difference.significant()) return text + " (n.s.)";
-  return text + fmt::format(" \u00b1 {}", figure(std::abs(shift->difference.half_width / *unchanged) * 100));
+  return text + fmt::format(" \u00b1 {:.2f}", std::abs(shift->difference.half_width / *unchanged) * 100);
 }
 
 std::string sensitivity_text(const Sensitivity& sensitivity) {

@@ -60,7 +60,7 @@ TEST_CASE("a stated KV pool is what capacity means, and drafts are accepted at m
       "fleet: [{replicas: 1}]\ncost: {model: constant, step_time: 1 ms}\n"
       "workload: {arrival: all_at_once, num_prompts: 4, input_tokens: 32, output_tokens: 8}\n");
   CHECK(with_resource(scenario, Resource::memory_capacity, 1.1)->fleet[0].engine.num_gpu_blocks == 110);
-  const auto& acceptance = with_resource(scenario, Resource::acceptance, 1.1)->fleet[0].engine.speculation->acceptance;
+  const std::vector<double> acceptance = with_resource(scenario, Resource::acceptance, 1.1)->fleet[0].engine.speculation->acceptance;
   CHECK(acceptance.at(0) == 1.0);
   CHECK(acceptance.at(1) == Approx(0.55));
   for (const Resource resource : {Resource::memory_bandwidth, Resource::compute, Resource::link_bandwidth, Resource::host_time}) {
@@ -99,7 +99,7 @@ TEST_CASE("far from the knee prices are uncertain and latencies follow; near it 
   CHECK(tpot.high / tpot.low < 1.5);
   CHECK(calm.saturated == 0);
   CHECK(calm.slo_met == 20);
-  CHECK(calm.warnings.empty());
+  for (const std::string& warning : calm.warnings) CHECK(warning.find("lies within") == std::string::npos);
 
   // The same prices against a limit that TPOT keeps only when they are right or lower.
   const double limit = tpot.unchanged * 1.02;
@@ -137,7 +137,7 @@ TEST_CASE("a stated step time is not doubted") {
 }
 
 TEST_CASE("a whole explanation, in words and as JSON") {
-  const Scenario scenario = scenario_from(served("{}", "30", "slo: {ttft_ms: 60}\n"));
+  const Scenario scenario = scenario_from(served("{}", "30", "slo: {ttft_ms: 25}\n"));
   const RunExplanation explanation = explain_run(scenario, {.replications = 1, .draws = 4, .jobs = 2, .progress = {}});
   const std::string text = run_explanation_text(explanation);
   CHECK(text.find("TTFT p99") != std::string::npos);
