@@ -102,7 +102,6 @@ bool VllmV1Scheduler::plan(Time now, StepPlan& plan, SchedulerListener& listener
     advance(step);
   }
   plan.evicted = Tokens{kv_->take_evicted_tokens()};
-  if (const std::int64_t blocks = kv_->take_evicted_blocks(); blocks > 0) listener.cache_evicted(blocks);
   step.preempted.swap(preempted_);
   in_flight_.push();
   return true;

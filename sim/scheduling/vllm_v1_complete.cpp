@@ -15,6 +15,8 @@ void VllmV1Scheduler::complete(Time now, SchedulerListener& listener) {
     else complete_joined(row, now, listener);
   }
   last_complete_ = now;
+  // Here rather than when planned: steps passed in a run count with the next that is completed.
+  if (const std::int64_t blocks = kv_->take_evicted_blocks(); blocks > 0) listener.cache_evicted(blocks);
   if (speculation_.on()) {
     listener.verified(verified_);
     verified_ = {};
