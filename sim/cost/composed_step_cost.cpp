@@ -56,28 +56,93 @@ const ComposedStepCost::Part& ComposedStepCost::sampling_part(std::int64_t rows)
   return part;
 }
 
+void ComposedStepCost::add(Part& sum, const Part& part) {
+  sum.by_cause += part.by_cause;
+  sum.flops += part.flops, sum.bytes += part.bytes;
+  sum.launches += part.launches;
+}
+
+namespace {
+
+/// One row and one sample for each sequence, no piece of a prompt, no window that cuts their contexts.
+bool merely_decodes(const BatchShape& batch) {
+  const bool whole = batch.decode_context_in_window == Tokens{} || batch.decode_context_in_window == batch.decode_context;
+  return batch.chunks.empty() && batch.decode_queries.count() == batch.decode_sequences && batch.padding == Tokens{} &&
+         batch.sampled_sequences == batch.decode_sequences && batch.verified_drafts == 0 && whole &&
+         batch.decode_sequences > 0;
+}
+
+}  // namespace
+
 StepPrice ComposedStepCost::of(const BatchShape& batch) {
+  if (merely_decodes(batch)) return decode_price(batch);
   if (!PriceMemo::takes(batch)) return price_of(batch);
   const PriceMemo::Place place = memo_.find(batch);
   if (!place.known) place.price = price_of(batch);
   return place.price;
 }
 
-StepPrice ComposedStepCost::price_of(const BatchShape& batch) {
-  const std::int64_t tokens = batch.tokens().count();
-  Part sum = token_part(tokens);
-  if (batch.logit_rows() > 0) {
-    const Part& sampling = sampling_part(batch.logit_rows());
-    sum.by_cause += sampling.by_cause;
-    sum.flops += sampling.flops, sum.bytes += sampling.bytes;
-    sum.launches += sampling.launches;
+StepPrice ComposedStepCost::decode_price(const BatchShape& batch) {
+  const std::int64_t sequences = batch.decode_sequences;
+  const DecodeInterval& interval = decode_interval(sequences, batch.decode_context.count() / sequences);
+  const auto tokens = static_cast<double>(batch.decode_context.count() - interval.context);
+  Part sum = interval.lower;
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    Duration& part = sum.by_cause[static_cast<Cause>(i)];
+    part = Duration{part.count() + static_cast<std::int64_t>(interval.picoseconds_per_token[i] * tokens)};
   }
+  sum.flops += Flops{interval.flops_per_token * tokens};
+  sum.bytes += Bytes{static_cast<std::int64_t>(interval.bytes_per_token * tokens)};
+  return finish(sum, sequences, sequences);
+}
+
+const ComposedStepCost::DecodeInterval& ComposedStepCost::decode_interval(std::int64_t sequences, std::int64_t mean_context) {
+  const ContextKnots::Interval place = ContextKnots::around(mean_context);
+  const auto row = static_cast<std::size_t>(sequences);
+  if (row >= decode_intervals_.size()) decode_intervals_.resize(row + 1);
+  std::vector<DecodeInterval>& intervals = decode_intervals_[row];
+  if (place.index >= intervals.size()) intervals.resize(place.index + 1);
+  DecodeInterval& interval = intervals[place.index];
+  if (interval.known) return interval;
+
+  interval.lower = decode_parts(sequences, place.lower);
+  const Part upper = decode_parts(sequences, place.lower + place.spacing);
+  const auto tokens = static_cast<double>(sequences * place.spacing);
+  for (std::size_t i = 0; i < cause_count; ++i) {
+    const auto cause = static_cast<Cause>(i);
+    interval.picoseconds_per_token[i] = Duration{upper.by_cause[cause] - interval.lower.by_cause[cause]}.as_double() / tokens;
+  }
+  interval.flops_per_token = (upper.flops - interval.lower.flops).count() / tokens;
+  interval.bytes_per_token = (upper.bytes - interval.lower.bytes).as_double() / tokens;
+  interval.context = sequences * place.lower;
+  interval.known = true;
+  return interval;
+}
+
+ComposedStepCost::Part ComposedStepCost::decode_parts(std::int64_t sequences, std::int64_t context) {
+  BatchShape batch;
+  batch.decode_sequences = batch.sampled_sequences = sequences;
+  batch.decode_queries = Tokens{sequences};
+  batch.decode_context = batch.decode_context_in_window = Tokens{sequences * context};
+  return parts_of(batch);
+}
+
+ComposedStepCost::Part ComposedStepCost::parts_of(const BatchShape& batch) {
+  Part sum = token_part(batch.tokens().count());
+  if (batch.logit_rows() > 0) add(sum, sampling_part(batch.logit_rows()));
   model_->attention_ops(batch, attention_);
   for (const Op& op : attention_) {
     add(sum, op, device_->price(op));
     sum.flops += flops_of(op), sum.bytes += bytes_of(op);
   }
+  return sum;
+}
 
+StepPrice ComposedStepCost::price_of(const BatchShape& batch) {
+  return finish(parts_of(batch), batch.tokens().count(), batch.decode_sequences + static_cast<std::int64_t>(batch.chunks.size()));
+}
+
+StepPrice ComposedStepCost::finish(const Part& sum, std::int64_t tokens, std::int64_t sequences) const {
   StepPrice price{.by_cause = sum.by_cause, .flops = sum.flops, .bytes = sum.bytes};
   price.gpu = sum.by_cause.total();
   const bool graphed = !options_.graph_sizes.empty() && tokens <= options_.graph_sizes.back();
@@ -88,7 +153,6 @@ StepPrice ComposedStepCost::price_of(const BatchShape& batch) {
       price.gpu = launching;
     }
   }
-  const auto sequences = batch.decode_sequences + static_cast<std::int64_t>(batch.chunks.size());
   price.host = options_.host.per_step + options_.host.per_sequence * sequences;
   price.total = options_.host.overlapped ? std::max<Duration>(price.gpu, price.host) : Duration(price.gpu + price.host);
   price.by_cause[Cause::host] += price.total - price.gpu;
