@@ -57,7 +57,7 @@ class EventQueue {
   /// A process has itself settled what would have been an event at `at`, a time that has passed or is now.
   void settled(Time at, Phase phase) {
     ++events_;
-    fingerprint_ += combine64(static_cast<std::uint64_t>(phase), picoseconds(at));
+    fingerprint_ += mix64(picoseconds(at) ^ (static_cast<std::uint64_t>(phase) << 60));
   }
 
   [[nodiscard]] Time now() const { return now_; }

@@ -15,12 +15,12 @@ constexpr int mantissa_bits = 10;
 
 void Distribution::Squares::add(std::uint64_t value, std::uint64_t weight) {
   const UInt128 square = static_cast<UInt128>(value) * value;
+  const UInt128 lower = static_cast<UInt128>(static_cast<std::uint64_t>(square)) * weight;
   const UInt128 upper = (square >> 64) * weight;
-  for (const UInt128 part : {static_cast<UInt128>(static_cast<std::uint64_t>(square)) * weight, upper << 64}) {
-    low += part;
-    if (low < part) ++high;
-  }
-  high += static_cast<std::uint64_t>(upper >> 64);
+  low += lower;
+  high += static_cast<std::uint64_t>(upper >> 64) + (low < lower ? 1 : 0);
+  low += upper << 64;
+  high += low < (upper << 64) ? 1 : 0;
 }
 
 void Distribution::add(Duration value, std::int64_t weight) {

@@ -50,7 +50,7 @@ bool VllmV1Scheduler::plan_lockstep(Step& step, BatchShape& batch, SchedulerList
 
 // One more token for every member.
 void VllmV1Scheduler::advance_lockstep() {
-  runs_->take(lockstep_.due_blocks());
+  if (const std::int64_t blocks = lockstep_.due_blocks(); blocks > 0) runs_->take(blocks);
   for (Sequence* sequence : lockstep_.due_commits()) {
     runs_->commit(sequence->kv, lockstep_.computed(*sequence) + lockstep_.commit_lag());
   }

@@ -39,7 +39,7 @@ void Replica::enqueue(Request& request, Time now) {
 void Replica::wake(Time now, std::uint32_t token) {
   now_ = now;
   if (token == wake_to_complete) {
-    if (!run_.empty()) pass_steps(run_.size() - most_in_flight_);
+    if (!run_.empty()) pass_whole_run();
     complete_step(now);
     // Arrivals of this very instant come first; then the next step sees them.
     if (queue_.pending_before(Phase::plan)) {

@@ -78,6 +78,7 @@ class Replica final : public Process, private SchedulerListener {
   void await_step_end();
   void look_ahead();
   void grow(BatchShape& batch) const;
+  void pass_whole_run();
   void pass_steps(std::size_t steps);
   void tell_run(std::size_t steps);
   void take_from_run(std::size_t steps);
@@ -109,6 +110,7 @@ class Replica final : public Process, private SchedulerListener {
   // The steps in flight and those that are sure to follow; empty when each step is taken by itself.
   std::vector<TimedStep> run_;
   DecodesAhead ahead_;
+  std::int64_t reach_ = 8;  // how many steps to look ahead: longer when whole runs are taken, shorter when they are interrupted
 
   bool plan_pending_ = false;
   Time timer_;                           // the latest timer set; an earlier one may still come and does no harm

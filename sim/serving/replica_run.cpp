@@ -7,8 +7,9 @@ namespace ridgeline {
 
 namespace {
 
-/// Further ahead a request is likely to arrive first, and the work was for nothing.
-constexpr std::int64_t most_steps_ahead = 32;
+// How far it pays to look ahead: further than the next arrival, the work is for nothing.
+constexpr std::int64_t least_ahead = 4;
+constexpr std::int64_t most_ahead = 64;
 
 }  // namespace
 
@@ -20,7 +21,7 @@ void Replica::await_step_end() {
 }
 
 void Replica::look_ahead() {
-  scheduler_->look_ahead(most_steps_ahead, ahead_);
+  scheduler_->look_ahead(reach_, ahead_);
   if (ahead_.steps() == 0) return;
   for (std::size_t place = 0; place < steps_in_flight_; ++place) run_.push_back(in_flight(place).timed);
   BatchShape batch = in_flight(steps_in_flight_ - 1).plan.batch;
@@ -39,6 +40,13 @@ void Replica::look_ahead() {
 void Replica::grow(BatchShape& batch) const {
   batch.decode_context += batch.decode_queries;
   batch.decode_context_in_window += ahead_.growth_in_window;
+}
+
+// Nothing came in between: it may pay to look further.
+void Replica::pass_whole_run() {
+  const std::size_t steps = run_.size() - most_in_flight_;
+  if (static_cast<std::int64_t>(steps) == reach_) reach_ = std::min(2 * reach_, most_ahead);
+  pass_steps(steps);
 }
 
 // The first `steps` of the run have ended: those behind them are in flight now, the rest is forgotten.
@@ -87,6 +95,7 @@ void Replica::interrupt_run(Time now) {
   const auto first_not_ended = std::find_if(run_.begin(), run_.end(), [now](const TimedStep& step) { return step.end > now; });
   auto ended = static_cast<std::size_t>(first_not_ended - run_.begin());
   const bool ends_now = ended > 0 && run_[ended - 1].end == now;
+  if (static_cast<std::int64_t>(ended) < reach_ / 2) reach_ = std::max(reach_ / 2, least_ahead);
   if (ends_now) --ended;
   pass_steps(ended);
   EventQueue::cancel(*this);

@@ -99,8 +99,8 @@ TEST_CASE("the queue runs events in order of time, then of scheduling") {
       CHECK((now > last || (now == last && token > last_token)));
       last = now, last_token = token, ++woken;
       for (int i = 0; i < 2 && scheduled < 2000; ++i) {
-        const auto gap = Duration::nanoseconds(static_cast<std::int64_t>(mix64(scheduled) % 50));
-        queue.schedule(now + gap, Phase::complete, *this, ++scheduled);
+        const auto delay = Duration::nanoseconds(static_cast<std::int64_t>(mix64(++scheduled) % 50));
+        queue.schedule(now + delay, Phase::complete, *this, scheduled);
       }
     }
     [[nodiscard]] std::string_view name() const override { return "chain"; }
