@@ -1,5 +1,8 @@
 #include "scenarios/cli/terminal.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -31,9 +34,10 @@ ProgressMode progress_mode(const std::optional<std::string>& text) {
   throw ConfigError("--progress: expected auto, always or never, got `" + *text + "`");
 }
 
-Progress::Progress(ProgressMode mode, std::int64_t total, std::string what)
-    : total_(total), what_(std::move(what)), terminal_(::isatty(STDERR_FILENO) == 1),
-      shown_(mode == ProgressMode::always || (mode == ProgressMode::automatic && terminal_)), last_(std::chrono::steady_clock::now()) {}
+Progress::Progress(ProgressMode mode, std::int64_t total, std::string what, std::int64_t already)
+    : total_(total), what_(std::move(what)), already_(already), terminal_(::isatty(STDERR_FILENO) == 1),
+      pause_(terminal_ ? 100 : mode == ProgressMode::always ? 2'000 : 10'000), shown_(mode != ProgressMode::never), start_(Clock::now()),
+      last_(start_) {}
 
 Progress::~Progress() {
   if (dirty_) complain("\r\033[K");
@@ -41,13 +45,32 @@ Progress::~Progress() {
 
 void Progress::update(std::int64_t done) {
   if (!shown_) return;
-  const auto now = std::chrono::steady_clock::now();
-  const auto pause = terminal_ ? std::chrono::milliseconds(100) : std::chrono::milliseconds(2000);
-  if (now - last_ < pause) return;
+  const auto now = Clock::now();
+  if (now - last_ < pause_) return;
   last_ = now;
-  const std::string line = total_ > 0 ? fmt::format("{} of {} {}", grouped(done), grouped(total_), what_) : fmt::format("{} {}", grouped(done), what_);
-  complain(terminal_ ? "\r\033[K" + line : line + "\n");
+  complain(terminal_ ? "\r\033[K" + line(done, now) : line(done, now) + "\n");
   dirty_ = terminal_;
+}
+
+std::string Progress::line(std::int64_t done, Clock::time_point now) const {
+  if (total_ <= 0) return fmt::format("{} {}", grouped(done), what_);
+  constexpr std::int64_t width = 30;
+  std::string line;
+  if (terminal_) {
+    const auto filled = static_cast<std::size_t>(std::clamp(done * width / total_, std::int64_t{0}, width));
+    line = "[" + std::string(filled, '#') + std::string(width - filled, '.') + "] ";
+  }
+  line += fmt::format("{} of {} {}", grouped(done), grouped(total_), what_);
+  if (done > already_ && done < total_) line += ", " + time_left(now - start_, done - already_, total_ - done) + " left";
+  return line;
+}
+
+std::string time_left(std::chrono::duration<double> elapsed, std::int64_t done, std::int64_t left) {
+  const double seconds = elapsed.count() / static_cast<double>(done) * static_cast<double>(left);
+  const auto whole = static_cast<std::int64_t>(std::ceil(std::min(seconds, 3.6e8)));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {} s", whole / 60, whole % 60);
+  return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
 }
 
 }  // namespace ridgeline::cli

@@ -63,6 +63,14 @@ std::vector<Metric> make_metrics() {
   add("kv_cache_usage_peak", "KV use, peak", Better::neither, [](const RunMetrics& m) { return m.fleet.kv_cache_usage_peak; });
   count("preemptions", "preemptions", Better::lower, [](const RunMetrics& m) { return m.fleet.preemptions; });
   add("prefix_cache_hit_rate", "prefix cache hits", Better::higher, [](const RunMetrics& m) { return m.fleet.prefix_cache_hit_rate(); });
+  list.push_back({.name = "output_tokens_per_step", .label = "output tokens a step", .better = Better::higher,
+                  .value = [](const Scenario&, const RunMetrics& m) {
+                    return m.fleet.speculation ? Value(m.fleet.speculation->output_tokens_per_step()) : std::nullopt;
+                  }});
+  list.push_back({.name = "mean_acceptance_length", .label = "mean acceptance length", .better = Better::higher,
+                  .value = [](const Scenario&, const RunMetrics& m) {
+                    return m.fleet.speculation ? Value(m.fleet.speculation->mean_acceptance_length()) : std::nullopt;
+                  }});
   list.push_back({.name = "mfu_busy", .label = "MFU while busy", .better = Better::higher, .value = [](const Scenario&, const RunMetrics& m) {
                     return when(m.fleet.facts.peak_compute.count() > 0, m.fleet.mfu_busy);
                   }});

@@ -1,58 +1,16 @@
 // The program as its users meet it: exit codes, messages, and files that are whole or absent.
-#include <array>
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <sys/wait.h>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/program.hpp"
 
 namespace fs = std::filesystem;
+using namespace ridgeline::test;
 
 namespace {
-
-struct Outcome {
-  int code = -1;
-  std::string output;
-};
-
-Outcome run(const std::string& arguments) {
-  Outcome outcome;
-  FILE* pipe = ::popen((std::string(RIDGELINE_BINARY) + " " + arguments).c_str(), "r");
-  REQUIRE(pipe != nullptr);
-  std::array<char, 4096> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), pipe)) outcome.output.append(buffer.data(), got);
-  const int status = ::pclose(pipe);
-  outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "ridgeline-XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  std::string write(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name) << text;
-    return (path / name).string();
-  }
-  [[nodiscard]] std::size_t entries() const {
-    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
-  }
-  fs::path path;
-};
-
-std::string content(const fs::path& file) {
-  std::ifstream in(file);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 const std::string small =
     "name: small\nengine: {max_model_len: 4096, num_gpu_blocks_override: 100}\nfleet: [{}]\ncost: {model: constant, step_time: 1 ms}\n"
@@ -154,7 +112,7 @@ TEST_CASE("A sweep gives the same bytes for any number of jobs") {
   const Outcome one = run("sweep " + file + " --jobs 1 --csv -");
   CHECK(one.code == 0);
   CHECK(run("sweep " + file + " --jobs 4 --csv -").output == one.output);
-  CHECK(one.output.find("refused") != std::string::npos);  // max_num_seqs: 0
+  CHECK(one.output.find("infeasible") != std::string::npos);  // max_num_seqs: 0
   const Outcome plain = run("run " + file + " 2>&1");
   CHECK(plain.code == 1);
   CHECK(plain.output.find("describes 12 points; use `ridgeline sweep") != std::string::npos);

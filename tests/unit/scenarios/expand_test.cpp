@@ -39,7 +39,41 @@ TEST_CASE("Ranges, linear and logarithmic") {
   CHECK(linear[1].document.find("r")->scalar() == "0.5");
 }
 
+TEST_CASE("Ranges of whole numbers are rounded, and numbers that meet are one") {
+  // 1 to 5 in five steps of equal factor: 1, 1.495, 2.236, 3.344, 5.
+  const auto points = points_of("sweep: {r: {from: 1, to: 5, steps: 5, scale: log, integer: true}}\n");
+  std::string values;
+  for (const ScenarioPoint& point : points) values += point.document.find("r")->scalar();
+  CHECK(values == "1235");
+}
+
+TEST_CASE("Named values set one thing and are called another") {
+  const auto points = points_of("sweep: {e.draft: {named: {off: null, on: {method: ngram, n: 4}}}}\n");
+  REQUIRE(points.size() == 2);
+  CHECK(points[0].label == "e.draft=off");
+  CHECK(points[0].document.find("e")->find("draft")->is_null());
+  CHECK(points[1].values.front() == std::pair<std::string, std::string>("e.draft", "on"));
+  CHECK(points[1].document.find("e")->find("draft")->find("n")->scalar() == "4");
+}
+
+TEST_CASE("Paired keys move together and combine with the others") {
+  const auto points = points_of("sweep:\n  paired: {a: [1, 2, 3], b: {from: 10, to: 30, steps: 3}}\n  c: [7, 8]\n");
+  REQUIRE(points.size() == 6);
+  CHECK(points[0].label == "a=1, b=10, c=7");
+  CHECK(points[1].label == "a=1, b=10, c=8");
+  CHECK(points[5].label == "a=3, b=30, c=8");
+  CHECK(points[5].document.find("b")->scalar() == "30");
+  const auto two = points_of("sweep:\n  paired: [{a: [1, 2], b: [3, 4]}, {c: [5, 6], d: [7, 8]}]\n");
+  REQUIRE(two.size() == 4);
+  CHECK(two[1].label == "a=1, b=3, c=6, d=8");
+}
+
 TEST_CASE("Mistakes in sweeps") {
+  CHECK(mistakes_in("sweep: {paired: {a: [1, 2], b: [1, 2, 3]}}\n").find("has 3 values, the first key of its pairing has 2") != std::string::npos);
+  CHECK(mistakes_in("sweep: {paired: {a: [1, 2]}}\n").find("expected two or more keys") != std::string::npos);
+  CHECK(mistakes_in("sweep: {a: [1], paired: {a: [1, 2], b: [1, 2]}}\n").find("`a` is swept twice") != std::string::npos);
+  CHECK(mistakes_in("sweep: {a: {named: [1]}}\n").find("expected names with values") != std::string::npos);
+  CHECK(mistakes_in("sweep: {a: {form: 1, to: 2, steps: 3}}\n").find("did you mean `from`") != std::string::npos);
   CHECK_THROWS_AS(points_of("sweep: [1, 2]\n"), ConfigError);
   CHECK_THROWS_AS(points_of("sweep: {a: 1}\n"), ConfigError);
   CHECK_THROWS_AS(points_of("sweep: {a: []}\n"), ConfigError);
