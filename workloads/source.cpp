@@ -1,62 +1,42 @@
 #include "workloads/source.hpp"
 
-#include <algorithm>
+#include <utility>
 
-#include <boost/random/uniform_int_distribution.hpp>
 #include <fmt/format.h>
 
+#include "workloads/draws.hpp"
+#include "workloads/session_source.hpp"
+#include "workloads/traces/session_trace.hpp"
 #include "workloads/traces/trace_source.hpp"
 
 namespace ridgeline {
 
 namespace {
 
-// A length drawn from its own stream of random numbers.
-class Drawn {
- public:
-  Drawn(const std::optional<LengthConfig>& lengths, std::uint64_t seed, std::string_view purpose)
-      : sampler_(lengths ? make_sampler(*lengths) : nullptr), random_(seed, "workload", purpose) {}
-  explicit operator bool() const { return sampler_ != nullptr; }
-  Tokens operator()() { return sampler_->draw(random_); }
-
- private:
-  std::unique_ptr<LengthSampler> sampler_;
-  RandomStream random_;
-};
-
-// Picks the shared prefix of each request.
-class Prefixes {
- public:
-  Prefixes(const SharedPrefixConfig& config, std::uint64_t seed)
-      : tokens_(config.tokens), pick_(0, config.count - 1), random_(seed, "workload", "shared_prefix") {}
-  void put_before(RequestSpec& request) {
-    const auto which = static_cast<std::uint64_t>(pick_(random_));
-    request.input += tokens_;
-    request.content =
-        std::make_shared<Content>(Content{{combine64(hash64("shared_prefix"), which), Tokens{0}, tokens_}});
-  }
-
- private:
-  Tokens tokens_;
-  boost::random::uniform_int_distribution<std::int64_t> pick_;
-  RandomStream random_;
-};
-
 class ComposedSource final : public WorkloadSource {
  public:
   ComposedSource(const WorkloadConfig& workload, std::uint64_t seed)
       : workload_(workload),
         input_(workload.input_tokens, seed, "input_tokens"),
-        output_(workload.output_tokens, seed, "output_tokens"),
-        max_tokens_(workload.max_tokens, seed, "max_tokens") {
+        output_(workload, seed) {
     if (workload.arrival)
       arrivals_ = make_arrivals(*workload.arrival, workload.trace ? std::nullopt : workload.num_prompts, seed);
     if (workload.trace) trace_.emplace(*workload.trace, trace_needs(workload));
-    if (workload.shared_prefix) prefixes_.emplace(*workload.shared_prefix, seed);
+    if (workload.shared_prefix) prefix_.emplace(*workload.shared_prefix, seed);
+  }
+
+  Time next_arrival() override {
+    if (!ahead_) ahead_ = make();
+    return ahead_ ? ahead_->arrival : Time::max();
   }
 
  protected:
   std::optional<RequestSpec> produce() override {
+    if (!ahead_) ahead_ = make();
+    return std::exchange(ahead_, std::nullopt);
+  }
+
+  std::optional<RequestSpec> make() {
     if (ended_ || (workload_.num_prompts && row_ == *workload_.num_prompts)) return std::nullopt;
     RequestSpec request;
     ended_ = !produce_parts(request);
@@ -87,9 +67,6 @@ class ComposedSource final : public WorkloadSource {
   }
 
  private:
-  static std::string describe_generated(const WorkloadConfig& workload);
-  friend std::string ridgeline::describe(const WorkloadConfig& workload);
-
   // False at the end of the workload.
   bool produce_parts(RequestSpec& request) {
     std::optional<TraceStream::Item> item;
@@ -105,10 +82,14 @@ class ComposedSource final : public WorkloadSource {
     }
     if (workload_.duration && request.arrival.since_start() >= *workload_.duration) return false;
     request.input = input_ ? input_() : *item->row.input;
-    set_output(request, item ? &item->row : nullptr);
-    if (prefixes_) prefixes_->put_before(request);
+    output_.set(request, item ? item->row.output : std::nullopt, item ? item->row.max_tokens : std::nullopt);
+    if (prefix_) {
+      request.content = std::make_shared<Content>(Content{(*prefix_)()});
+      request.input += request.content->front().length;
+    }
     if (item) {
       request.priority = item->row.priority;
+      request.session = item->row.session;
       if (!item->row.content.empty()) request.content = std::make_shared<Content>(std::move(item->row.content));
       if (!item->row.accepted.empty())
         request.accepted = std::make_shared<std::vector<int>>(std::move(item->row.accepted));
@@ -116,30 +97,20 @@ class ComposedSource final : public WorkloadSource {
     return true;
   }
 
-  // The model stops by itself after `natural` tokens, unless it is not allowed to yet or any more.
-  void set_output(RequestSpec& request, const TraceRow* row) {
-    const std::optional<Tokens> asked = max_tokens_      ? std::optional(max_tokens_())
-                                        : row != nullptr ? row->max_tokens
-                                                         : std::nullopt;
-    const std::optional<Tokens> natural = output_          ? std::optional(output_())
-                                          : row != nullptr ? row->output
-                                                           : std::nullopt;
-    Tokens output = std::max(natural.value_or(Tokens{1}), workload_.min_tokens);
-    if (asked) output = workload_.ignore_eos ? *asked : std::min(output, *asked);
-    request.output = output;
-    request.max_tokens = asked.value_or(output);
-  }
-
   WorkloadConfig workload_;
   std::unique_ptr<ArrivalProcess> arrivals_;
   std::optional<TraceStream> trace_;
-  Drawn input_, output_, max_tokens_;
-  std::optional<Prefixes> prefixes_;
+  DrawnLength input_;
+  DrawnOutput output_;
+  std::optional<DrawnPrefix> prefix_;
+  std::optional<RequestSpec> ahead_;
   std::int64_t row_ = 0;
   bool ended_ = false;
 };
 
-std::string ComposedSource::describe_generated(const WorkloadConfig& workload) {
+}  // namespace
+
+std::string describe_generated(const WorkloadConfig& workload) {
   std::vector<std::string> parts;
   if (!workload.preset.empty()) parts.push_back("preset " + workload.preset);
   if (workload.arrival) parts.push_back(describe(*workload.arrival));
@@ -149,34 +120,47 @@ std::string ComposedSource::describe_generated(const WorkloadConfig& workload) {
   if (workload.min_tokens > Tokens{1}) parts.push_back(fmt::format("min_tokens {}", workload.min_tokens.count()));
   if (workload.ignore_eos) parts.emplace_back("ignore_eos");
   if (workload.shared_prefix) {
-    parts.push_back(fmt::format("{} shared prefixes of {} tokens", workload.shared_prefix->count,
-                                workload.shared_prefix->tokens.count()));
+    std::string text = fmt::format("{} shared prefixes of {} tokens", workload.shared_prefix->count,
+                                   describe(workload.shared_prefix->tokens));
+    if (workload.shared_prefix->zipf_exponent > 0) {
+      text += fmt::format(", Zipf popularity {:.4g}", workload.shared_prefix->zipf_exponent);
+    }
+    parts.push_back(std::move(text));
   }
+  if (workload.sessions) parts.push_back(describe(*workload.sessions));
+  if (workload.max_concurrent_sessions) parts.push_back(fmt::format("at most {} sessions at once", *workload.max_concurrent_sessions));
   parts.push_back(workload.max_concurrency
                       ? fmt::format("closed loop of at most {} requests in flight", *workload.max_concurrency)
-                      : std::string("open loop"));
+                      : std::string(workload.sessions ? "each turn waits for the answer before it" : "open loop"));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-}  // namespace
+std::string quiet_start_warning(const WorkloadStatistics::Rates& rates) {
+  if (!rates.quiet_start) return {};
+  const double hours = rates.quiet_start->seconds() / 3600.0;
+  return fmt::format(
+      "the first {} carry {:.3g} requests/s, what follows {:.3g}: a run that stops early sees only the quiet part "
+      "(`start` skips it)",
+      hours >= 1.0 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.3g} s", rates.quiet_start->seconds()),
+      rates.quiet_rate, rates.later_rate);
+}
 
 WorkloadNotes WorkloadSource::notes() const {
   WorkloadNotes notes;
   notes.statistics = statistics_.summary();
   annotate(notes);
-  const WorkloadStatistics::Rates& rates = notes.statistics.rates;
-  if (rates.quiet_start) {
-    const double hours = rates.quiet_start->seconds() / 3600.0;
-    notes.warnings.push_back(fmt::format(
-        "the first {} carry {:.3g} requests/s, what follows {:.3g}: a run that stops early sees only the quiet part "
-        "(`start` skips it)",
-        hours >= 1.0 ? fmt::format("{:.3g} h", hours) : fmt::format("{:.3g} s", rates.quiet_start->seconds()),
-        rates.quiet_rate, rates.later_rate));
-  }
+  if (std::string quiet = quiet_start_warning(notes.statistics.rates); !quiet.empty()) notes.warnings.push_back(std::move(quiet));
   return notes;
 }
 
 std::unique_ptr<WorkloadSource> make_source(const WorkloadConfig& workload, std::uint64_t seed) {
+  if (workload.sessions) {
+    return std::make_unique<SessionSource>(generate_sessions(workload, seed), workload.max_concurrent_sessions);
+  }
+  if (workload.servegen) return make_servegen_source(workload, seed);
+  if (workload.trace && has_sessions(*workload.trace)) {
+    return std::make_unique<SessionSource>(open_session_trace(workload, seed), workload.max_concurrent_sessions);
+  }
   return std::make_unique<ComposedSource>(workload, seed);
 }
 

@@ -15,16 +15,19 @@
 #include "sim/serving/request_source.hpp"
 #include "workloads/arrivals.hpp"
 #include "workloads/lengths.hpp"
+#include "workloads/servegen.hpp"
+#include "workloads/sessions.hpp"
 #include "workloads/statistics.hpp"
 #include "workloads/traces/trace.hpp"
 
 namespace ridgeline {
 
-/// A prefix (system prompt) that many requests share: `tokens` put in front of the drawn input, one of `count` picked
-/// uniformly per request.
+/// Prefixes (system prompts) that many requests share, put in front of the drawn input: one of `count` is picked per
+/// request, or per session. Each has a length of its own, drawn once.
 struct SharedPrefixConfig {
-  Tokens tokens;
+  LengthConfig tokens;
   std::int64_t count = 1;
+  double zipf_exponent = 0.0;  ///< popularity of prefix k falls with k^-exponent; 0 = all alike
 };
 
 /// A workload, resolved: the preset's values are already in the other fields.
@@ -34,13 +37,16 @@ struct WorkloadConfig {
   std::optional<Duration> duration;             ///< no arrival at or after this instant
   std::optional<ArrivalConfig> arrival;         ///< null: the trace's own times
   std::optional<std::int64_t> max_concurrency;  ///< closed loop: requests in flight at most, held back by the client
+  std::optional<std::int64_t> max_concurrent_sessions;  ///< a later session starts when one of so many has ended
   std::optional<LengthConfig> input_tokens;     ///< null: the trace's
   std::optional<LengthConfig> output_tokens;    ///< where the model stops by itself
   std::optional<LengthConfig> max_tokens;       ///< what the client asks for at most; null: exactly `output_tokens`
   Tokens min_tokens{1};                         ///< the model can't stop earlier
   bool ignore_eos = false;                      ///< the model can't stop before `max_tokens`
   std::optional<SharedPrefixConfig> shared_prefix;
+  std::optional<SessionConfig> sessions;        ///< requests are turns that wait for answers; arrivals are sessions'
   std::optional<TraceConfig> trace;
+  std::optional<ServegenConfig> servegen;       ///< clients with rates over time and lengths of their own
 };
 
 /// Reads a `workload:` map. Mistakes, unreadable files included, go to `errors` with their place. Relative file names
@@ -55,6 +61,7 @@ struct WorkloadNotes {
   std::string description;            ///< one line: format, units, process, lengths
   std::vector<std::string> warnings;  ///< "the first 20 h carry 93 times fewer requests than ...": whole sentences
   WorkloadStatistics::Summary statistics;
+  std::int64_t sessions = 0;          ///< conversations or agents that were started
   std::int64_t rows_read = 0;         ///< of the trace, header and empty lines excluded
   std::int64_t zero_rows = 0;         ///< of those, with a zero length (see TraceConfig::zero_tokens)
   std::int64_t late_rows = 0;         ///< of those, put back into their place in time
@@ -68,7 +75,7 @@ class WorkloadSource : public RequestSource {
     if (request) statistics_.add(*request);
     return request;
   }
-  /// Notes on everything yielded so far; complete once `next` has answered nullopt.
+  /// Notes on everything yielded so far; complete once the workload is exhausted.
   [[nodiscard]] WorkloadNotes notes() const;
 
  protected:

@@ -61,7 +61,7 @@ void add_replicas(const Scenario& scenario, const RunOptions& options, Cluster& 
       cluster.add_replica(std::move(setup), scheduler.make(engine, path), cost);
     }
   }
-  cluster.set_router(find_row(routers(), scenario.router, "router").make(id, scenario.seed));
+  cluster.set_router(find_row(routers(), scenario.router.policy, "router").make({id, scenario.seed, scenario.router}));
 }
 
 // Counts finished requests for the progress call-back.

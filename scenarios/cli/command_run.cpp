@@ -21,6 +21,7 @@
 #include "scenarios/report/step_log.hpp"
 #include "scenarios/report/version.hpp"
 #include "scenarios/study/parallel.hpp"
+#include "workloads/survey.hpp"
 
 namespace ridgeline::cli {
 
@@ -124,8 +125,10 @@ int run_command(const Arguments& arguments) {
   std::vector<std::optional<Uncertainty>> doubts;
   for (LabelledScenario& labelled : scenarios) {
     if (html_file != nullptr) logs.record = records.emplace_back(std::make_shared<html::RunRecord>(labelled.scenario)).get();
+    const std::vector<std::string> told = survey(labelled.scenario.workload);
+    complain(warning_lines(labelled.scenario) + warning_lines(told));
     RunResult result = run_logged(labelled.scenario, logs, options.has("exact-steps"), mode);
-    complain(warning_lines(labelled.scenario, result));
+    complain(warning_lines(result.workload.warnings, told));
     doubts.push_back(doubts_about(labelled.scenario, result, options));
     results.push_back({labelled.label, std::move(labelled.scenario), std::move(result)});
   }

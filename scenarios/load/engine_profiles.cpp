@@ -86,11 +86,12 @@ EngineProfile tensorrt_llm() {
   row.aliases = {"tensorrt_llm", "trtllm", "trt-llm"};
   row.description = "TensorRT-LLM batch manager (2025 to 2026): capacity scheduler, then micro-batches";
   row.scheduler = "tensorrt_llm";
-  row.options = {"max_num_batched_tokens", "enable_chunked_prefill", "capacity_policy", "chunk_unit", "chunk_policy"};
+  row.options = {"max_num_batched_tokens", "enable_prefix_caching", "enable_chunked_prefill", "capacity_policy", "chunk_unit", "chunk_policy"};
   row.host = host(300, 3, true);
   row.max_num_batched_tokens = 8192;
   row.max_num_seqs = 2048;
   row.block_size = 32;
+  row.enable_prefix_caching = true;  // block reuse
   return row;
 }
 

@@ -11,7 +11,7 @@
 #include "scenarios/load/reading.hpp"
 #include "scenarios/load/resolve_pool.hpp"
 #include "scenarios/load/resolved_document.hpp"
-#include "sim/routing/builtin.hpp"
+#include "scenarios/load/router_config.hpp"
 
 namespace ridgeline {
 
@@ -72,21 +72,6 @@ CostConfig read_cost(const std::optional<Config>& node, Diagnostics& errors) {
   return cost;
 }
 
-std::string read_router(const std::optional<Config>& node, Diagnostics& errors) {
-  std::string policy = routers().front().name;
-  if (!node || node->is_null()) return policy;
-  if (node->is_scalar()) {
-    policy = node->scalar();
-    adopt_mistakes(errors, *node, [&] { (void)find_row(routers(), policy, "router"); });
-    return policy;
-  }
-  MapReader reader(*node, errors);
-  policy = reader.get<std::string>("policy", policy);
-  adopt_mistakes(errors, node->find("policy").value_or(*node), [&] { (void)find_row(routers(), policy, "router"); });
-  reader.done();
-  return policy;
-}
-
 Slo read_slo(const std::optional<Config>& node, Diagnostics& errors) {
   Slo slo;
   if (!node || node->is_null()) return slo;
@@ -141,6 +126,22 @@ std::vector<ResolvedPool> read_fleet(const Config& document, MapReader& reader, 
     }
   }
   return pools;
+}
+
+// Only full blocks are shared: a prefix that does not fill one is computed anew each time, which users take for a bug.
+void warn_of_short_prefix(const Config& document, Scenario& scenario) {
+  const auto& prefix = scenario.workload.shared_prefix;
+  if (!prefix) return;
+  const LengthConfig& tokens = prefix->tokens;
+  const Tokens longest = tokens.distribution == LengthConfig::Distribution::fixed ? tokens.tokens : tokens.most;
+  for (const Pool& pool : scenario.fleet) {
+    if (!pool.engine.enable_prefix_caching || longest.count() >= pool.engine.block_size) continue;
+    const Config at = document.find("workload")->find("shared_prefix").value_or(*document.find("workload"));
+    scenario.warnings.push_back(
+        {at.where(), at.path(), fmt::format("a shared prefix of {} tokens is shorter than a KV block of `{}` ({} tokens): only full "
+                                            "blocks are shared, so it is never found in the cache", longest.count(), pool.name,
+                                            pool.engine.block_size)});
+  }
 }
 
 // The top-level defaults are read with the pools; here only their kind is checked.
@@ -198,6 +199,7 @@ Scenario resolve_scenario(const Config& document) {
     resolved.pool.engine.seed = scenario.seed;
     scenario.fleet.push_back(resolved.pool);
   }
+  warn_of_short_prefix(document, scenario);
   scenario.resolved = resolved_document(scenario, pools);
   if (derived && to_json(*derived) != to_json(*scenario.resolved.find("derived"))) {
     scenario.warnings.push_back({derived->where(), "derived", "differs from what follows from the other keys, which is what counts"});

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/load/config_json.hpp"
+#include "scenarios/load/router_config.hpp"
 #include "scenarios/report/decimal.hpp"
 
 namespace ridgeline {
@@ -181,7 +182,7 @@ Config resolved_document(const Scenario& scenario, const std::vector<ResolvedPoo
   json["seed"] = scenario.seed;
   json["fleet"] = Json::array();
   for (const ResolvedPool& pool : pools) json["fleet"].push_back(pool_json(pool));
-  json["router"] = {{"policy", scenario.router}};
+  json["router"] = router_json(scenario.router);
   json["workload"] = to_json(to_config(scenario.workload));
   if (!scenario.slo.empty()) json["slo"] = slo_json(scenario.slo);
   json["cost"] = cost_json(scenario.cost);

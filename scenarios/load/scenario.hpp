@@ -17,6 +17,7 @@
 #include "sim/cost/composed_step_cost.hpp"
 #include "sim/metrics/metrics.hpp"
 #include "sim/serving/engine_config.hpp"
+#include "sim/serving/router.hpp"
 #include "workloads/workload.hpp"
 
 namespace ridgeline {
@@ -83,7 +84,7 @@ struct Scenario {
   std::string name;
   std::uint64_t seed = 0;
   std::vector<Pool> fleet;
-  std::string router;                           ///< registry name in sim/routing
+  RouterConfig router;
   WorkloadConfig workload;
   CostConfig cost;
   Slo slo;

@@ -111,6 +111,10 @@ Json workload_json(const WorkloadNotes& notes) {
   json["produced_output_tokens"] = notes.statistics.output.total.count();
   json["input_tokens"] = lengths_json(notes.statistics.input);
   json["output_tokens"] = lengths_json(notes.statistics.output);
+  const WorkloadStatistics::Rates& rates = notes.statistics.rates;
+  json["rate_over_time"] = {
+      {"window_s", rates.window.seconds()}, {"first", rates.first}, {"min", rates.least}, {"max", rates.most}};
+  if (notes.sessions > 0) json["sessions"] = notes.sessions;
   if (notes.rows_read > 0) {
     json["trace_rows"] = {{"read", notes.rows_read}, {"zero_length", notes.zero_rows}, {"reordered", notes.late_rows}};
   }

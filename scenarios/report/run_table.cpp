@@ -124,11 +124,22 @@ std::string objective_text(const Scenario& scenario, const RunMetrics& metrics) 
 
 }  // namespace
 
-std::string warning_lines(const Scenario& scenario, const RunResult& result) {
+std::string warning_lines(const Scenario& scenario) {
   std::string text;
   for (const Diagnostic& warning : scenario.warnings) text += "warning: " + to_string(warning) + "\n";
-  for (const std::string& warning : result.workload.warnings) text += "warning: workload: " + warning + "\n";
   return text;
+}
+
+std::string warning_lines(const std::vector<std::string>& workload_warnings, const std::vector<std::string>& told) {
+  std::string text;
+  for (const std::string& warning : workload_warnings) {
+    if (std::find(told.begin(), told.end(), warning) == told.end()) text += "warning: workload: " + warning + "\n";
+  }
+  return text;
+}
+
+std::string warning_lines(const Scenario& scenario, const RunResult& result) {
+  return warning_lines(scenario) + warning_lines(result.workload.warnings);
 }
 
 std::string run_table(const Scenario& scenario, const RunResult& result) {
@@ -136,6 +147,11 @@ std::string run_table(const Scenario& scenario, const RunResult& result) {
   std::string text = fmt::format("{}  (seed {})\n", scenario.name.empty() ? "scenario" : scenario.name, scenario.seed);
   for (const Pool& pool : scenario.fleet) text += fmt::format("  {:<10} {}\n", pool.name, pool_line(pool));
   text += fmt::format("  {:<10} {}\n\n", "workload", result.workload.description);
+  const WorkloadStatistics::Rates& rates = result.workload.statistics.rates;
+  if (scenario.workload.trace && rates.most > 0) {
+    text += fmt::format("  arrivals   {}/s in the first {} s, {} to {}/s in others\n", figure(rates.first), figure(rates.window.seconds()),
+                        figure(rates.least), figure(rates.most));
+  }
   text += fmt::format("  requests   {} completed in {} s: {} requests/s\n", grouped(metrics.completed), figure(metrics.duration.seconds()),
                       figure(metrics.request_throughput));
   text += fmt::format("  tokens     {} in, {} out: {} out/s, {} in all/s\n", grouped(metrics.total_input_tokens),

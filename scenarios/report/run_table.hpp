@@ -23,5 +23,8 @@ std::string comparison_table(const std::vector<Compared>& results);
 
 /// "FILE:LINE: key: message" lines for what a reader should know; empty when there is nothing.
 std::string warning_lines(const Scenario& scenario, const RunResult& result);
+/// Those that are known before the run, and those about the workload that were not `told` already.
+std::string warning_lines(const Scenario& scenario);
+std::string warning_lines(const std::vector<std::string>& workload_warnings, const std::vector<std::string>& told = {});
 
 }  // namespace ridgeline

@@ -7,8 +7,8 @@ namespace {
 class LeastOutstanding final : public Router {
  public:
   explicit LeastOutstanding(std::size_t replicas) : tree_(replicas) {}
-  ReplicaId choose(const Request&) override { return ReplicaId{tree_.least()}; }
-  void changed(ReplicaId replica, std::int64_t outstanding, const SchedulerLoad&) override {
+  ReplicaId choose(const Request&, Time) override { return ReplicaId{tree_.least()}; }
+  void changed(ReplicaId replica, std::int64_t outstanding, const SchedulerLoad&, Time) override {
     tree_.update(replica.value(), outstanding);
   }
   [[nodiscard]] bool wants_changes() const override { return true; }
@@ -20,8 +20,8 @@ class LeastOutstanding final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_least_outstanding(std::size_t replicas, std::uint64_t) {
-  return std::make_unique<LeastOutstanding>(replicas);
+std::unique_ptr<Router> make_least_outstanding(const RouterSetup& setup) {
+  return std::make_unique<LeastOutstanding>(setup.replicas);
 }
 
 }  // namespace ridgeline

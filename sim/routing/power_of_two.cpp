@@ -11,7 +11,7 @@ class PowerOfTwo final : public Router {
  public:
   PowerOfTwo(std::size_t replicas, std::uint64_t seed) : stream_(seed, "router", "choice"), outstanding_(replicas) {}
 
-  ReplicaId choose(const Request&) override {
+  ReplicaId choose(const Request&, Time) override {
     const auto count = static_cast<std::uint32_t>(outstanding_.size());
     if (count == 1) return ReplicaId{0};
     // Two different replicas: the second is drawn among the others.
@@ -20,7 +20,7 @@ class PowerOfTwo final : public Router {
     if (second >= first) ++second;
     return ReplicaId{outstanding_[second] < outstanding_[first] ? second : first};
   }
-  void changed(ReplicaId replica, std::int64_t outstanding, const SchedulerLoad&) override {
+  void changed(ReplicaId replica, std::int64_t outstanding, const SchedulerLoad&, Time) override {
     outstanding_[replica.value()] = outstanding;
   }
   [[nodiscard]] bool wants_changes() const override { return true; }
@@ -37,8 +37,8 @@ class PowerOfTwo final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_power_of_two(std::size_t replicas, std::uint64_t seed) {
-  return std::make_unique<PowerOfTwo>(replicas, seed);
+std::unique_ptr<Router> make_power_of_two(const RouterSetup& setup) {
+  return std::make_unique<PowerOfTwo>(setup.replicas, setup.seed);
 }
 
 }  // namespace ridgeline

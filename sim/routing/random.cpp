@@ -10,7 +10,7 @@ class RandomRouter final : public Router {
  public:
   RandomRouter(std::size_t replicas, std::uint64_t seed)
       : stream_(seed, "router", "choice"), draw_(0, static_cast<std::uint32_t>(replicas) - 1) {}
-  ReplicaId choose(const Request&) override { return ReplicaId{draw_(stream_)}; }
+  ReplicaId choose(const Request&, Time) override { return ReplicaId{draw_(stream_)}; }
 
  private:
   RandomStream stream_;
@@ -19,6 +19,6 @@ class RandomRouter final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_random(std::size_t replicas, std::uint64_t seed) { return std::make_unique<RandomRouter>(replicas, seed); }
+std::unique_ptr<Router> make_random(const RouterSetup& setup) { return std::make_unique<RandomRouter>(setup.replicas, setup.seed); }
 
 }  // namespace ridgeline

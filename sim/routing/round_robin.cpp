@@ -6,7 +6,7 @@ namespace {
 class RoundRobin final : public Router {
  public:
   explicit RoundRobin(std::size_t replicas) : replicas_(static_cast<std::uint32_t>(replicas)) {}
-  ReplicaId choose(const Request&) override {
+  ReplicaId choose(const Request&, Time) override {
     const ReplicaId chosen{next_};
     next_ = next_ + 1 == replicas_ ? 0 : next_ + 1;
     return chosen;
@@ -19,6 +19,6 @@ class RoundRobin final : public Router {
 
 }  // namespace
 
-std::unique_ptr<Router> make_round_robin(std::size_t replicas, std::uint64_t) { return std::make_unique<RoundRobin>(replicas); }
+std::unique_ptr<Router> make_round_robin(const RouterSetup& setup) { return std::make_unique<RoundRobin>(setup.replicas); }
 
 }  // namespace ridgeline

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/scheduling/sequence_engine.hpp"
+#include "sim/scheduling/tensorrt_llm_blocks.hpp"
 
 namespace ridgeline {
 
@@ -37,7 +38,8 @@ class TensorrtLlm final : public SequenceEngine {
   explicit TensorrtLlm(const EngineConfig& config)
       : SequenceEngine(config),
         capacity_policy_(capacity_policy(config.capacity_policy)),
-        chunk_policy_(chunk_policy(config.chunk_policy)) {
+        chunk_policy_(chunk_policy(config.chunk_policy)),
+        blocks_(config) {
     decodes_lead_ = true;
     if (config.enable_chunked_prefill && config.chunk_unit > config.max_num_batched_tokens) {
       throw ConfigError({{}, "chunk_unit", "a unit of " + std::to_string(config.chunk_unit) +
@@ -57,7 +59,8 @@ class TensorrtLlm final : public SequenceEngine {
     return contexts_.empty() && stalled_.empty() && decodes_.size() <= config_.max_num_batched_tokens;
   }
   void take_steady_step() override {
-    free_blocks_ -= decodes_.blocks_due();
+    blocks_.take(decodes_.blocks_due());
+    free_blocks_ = blocks_.free();
     promised_blocks_ -= decodes_.blocks_due();
   }
 
@@ -65,6 +68,11 @@ class TensorrtLlm final : public SequenceEngine {
   using InOrder = std::set<Sequence*, EarlierSequence>;
 
   [[nodiscard]] static bool started(const Sequence& sequence) { return sequence.decoding || sequence.computed > 0; }
+  [[nodiscard]] static TrtSequence& trt(Sequence& sequence) { return static_cast<TrtSequence&>(sequence); }
+  /// Tokens of a context that are neither computed nor cached.
+  [[nodiscard]] std::int64_t uncomputed(Sequence& sequence) {
+    return sequence.known() - (started(sequence) ? sequence.computed : blocks_.cached(trt(sequence)));
+  }
   [[nodiscard]] std::int64_t full_blocks(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t held_blocks(const Sequence& sequence) const;
   [[nodiscard]] std::int64_t blocks_for_one_step(const Sequence& sequence) const;
@@ -89,7 +97,8 @@ class TensorrtLlm final : public SequenceEngine {
 
   CapacityPolicy capacity_policy_;
   ChunkPolicy chunk_policy_;
-  SequencePool<Sequence> sequences_;
+  SequencePool<TrtSequence> sequences_;
+  TrtBlocks blocks_;
   std::int64_t next_order_ = 0;
   InOrder contexts_;      // prompts not finished: waiting, paused, or partly computed
   InOrder generations_;   // decoding, or stalled for a step
@@ -113,8 +122,9 @@ void TensorrtLlm::enqueue(Request& request, Time /*now*/) {
   if (!config_.enable_chunked_prefill && spec.input.count() > config_.max_num_batched_tokens) {
     refuse(spec, "its prompt exceeds max_num_batched_tokens, and chunked context is off");
   }
-  Sequence& sequence = sequences_.take(request);
+  TrtSequence& sequence = sequences_.take(request);
   sequence.order = next_order_++;
+  blocks_.start(sequence);
   contexts_.insert(&sequence);
 }
 
@@ -128,6 +138,11 @@ void TensorrtLlm::form_step(Time /*now*/, StepPlan& plan, SchedulerListener& lis
 
 void TensorrtLlm::schedule_step(StepPlan& plan, SchedulerListener& listener) {
   contexts_in_step_.clear();
+  blocks_.begin_step();
+  std::int64_t started_left = started_contexts_;
+  for (auto next = contexts_.begin(); started_left > 0; ++next) {
+    if (started(**next)) --started_left, blocks_.will_produce(trt(**next));
+  }
   if (capacity_policy_ == CapacityPolicy::max_utilization) {
     pick_for_utilization(listener);
   } else {
@@ -144,6 +159,7 @@ void TensorrtLlm::schedule_step(StepPlan& plan, SchedulerListener& listener) {
     take_steady_step();
     schedule_decodes(plan);
   }
+  free_blocks_ = blocks_.free();
 }
 
 std::int64_t TensorrtLlm::full_blocks(const Sequence& sequence) const {
@@ -166,7 +182,9 @@ void TensorrtLlm::pick_without_eviction() {
   std::int64_t places = config_.max_num_seqs - decodes_.size();
   for (Sequence* sequence : contexts_) {
     const std::int64_t needed = full_blocks(*sequence) - held_blocks(*sequence);
-    if (places == 0 || needed > available) break;
+    if (places == 0) break;
+    if (!started(*sequence) && blocks_.worth_waiting(trt(*sequence))) continue;
+    if (needed > available) break;
     available -= needed;
     --places;
     contexts_in_step_.push_back({sequence, 0});
@@ -185,8 +203,10 @@ void TensorrtLlm::pick_for_utilization(SchedulerListener& listener) {
   std::int64_t available = free_blocks_ - decodes_.blocks_due();
   std::int64_t places = config_.max_num_seqs - decodes_.size();
   for (Sequence* sequence : contexts_) {
+    if (places == 0) break;
+    if (blocks_.worth_waiting(trt(*sequence))) continue;
     const std::int64_t needed = blocks_for_one_step(*sequence);
-    if (places == 0 || needed > available) break;
+    if (needed > available) break;
     available -= needed;
     --places;
     contexts_in_step_.push_back({sequence, 0});
@@ -210,10 +230,13 @@ void TensorrtLlm::pick_for_utilization_one_by_one(SchedulerListener& listener) {
   std::int64_t available = free_blocks_;
   std::int64_t places = config_.max_num_seqs;
   std::size_t end = active.size();
-  std::vector<Sequence*> paused;
   std::size_t next = 0;
   while (next < end) {
     Sequence& sequence = *active[next];
+    if (!started(sequence) && blocks_.worth_waiting(trt(sequence))) {
+      ++next;
+      continue;
+    }
     const std::int64_t needed = blocks_for_one_step(sequence);
     if (places > 0 && needed <= available) {
       available -= needed;
@@ -227,15 +250,14 @@ void TensorrtLlm::pick_for_utilization_one_by_one(SchedulerListener& listener) {
     while (last > next && !started(*active[last - 1])) --last;
     if (last == next) break;
     end = last - 1;
-    available += held_blocks(*active[end]);
-    paused.push_back(active[end]);
+    const std::int64_t before = blocks_.free();
+    pause(*active[end], listener);
+    available += blocks_.free() - before;  // blocks that others share stay taken
   }
-  for (Sequence* sequence : paused) pause(*sequence, listener);
 }
 
 void TensorrtLlm::pause(Sequence& sequence, SchedulerListener& listener) {
   const std::int64_t held = held_blocks(sequence);
-  free_blocks_ += held;
   if (sequence.decoding) {
     promised_blocks_ -= full_blocks(sequence) - held;
     generations_.erase(&sequence);
@@ -243,6 +265,9 @@ void TensorrtLlm::pause(Sequence& sequence, SchedulerListener& listener) {
   } else {
     --started_contexts_;
   }
+  const std::int64_t computed = sequence.decoding ? decodes_.computed(sequence) : 0;
+  blocks_.release(trt(sequence), computed, held);
+  free_blocks_ = blocks_.free();
   preempt(sequence, listener);
 }
 
@@ -258,9 +283,11 @@ void TensorrtLlm::stall_generations_over_budget() {
 void TensorrtLlm::keep_whole_contexts() {
   std::int64_t budget = budget_for_contexts();
   std::size_t kept = 0;
-  while (kept < contexts_in_step_.size() && contexts_in_step_[kept].sequence->known() <= budget) {
-    contexts_in_step_[kept].tokens = contexts_in_step_[kept].sequence->known();
-    budget -= contexts_in_step_[kept++].tokens;
+  for (; kept < contexts_in_step_.size(); ++kept) {
+    Context& context = contexts_in_step_[kept];
+    context.tokens = uncomputed(*context.sequence);
+    if (context.tokens > budget) break;
+    budget -= context.tokens;
   }
   if (kept == 0 && !contexts_in_step_.empty() && decodes_.empty()) {
     const Sequence& first = *contexts_in_step_.front().sequence;
@@ -274,7 +301,7 @@ void TensorrtLlm::split_contexts() {
   const std::int64_t budget = budget_for_contexts();
   std::int64_t left = 0;
   for (Context& context : contexts_in_step_) {
-    context.tokens = context.sequence->known() - context.sequence->computed;
+    context.tokens = uncomputed(*context.sequence);
     left += context.tokens;
   }
   if (left <= budget) return;
@@ -317,9 +344,8 @@ void TensorrtLlm::start_contexts(StepPlan& plan, SchedulerListener& listener) {
     if (context.tokens == 0) continue;
     Sequence& sequence = *context.sequence;
     if (!started(sequence)) {
-      free_blocks_ -= blocks_of(sequence.known());
       ++started_contexts_;
-      admit(sequence, Tokens{0}, listener);
+      admit(sequence, Tokens{blocks_.take_context(trt(sequence))}, listener);
     }
     schedule_prefill(sequence, context.tokens, plan);
   }
@@ -328,19 +354,22 @@ void TensorrtLlm::start_contexts(StepPlan& plan, SchedulerListener& listener) {
 void TensorrtLlm::prompt_done(Sequence& sequence) {
   contexts_.erase(&sequence);
   --started_contexts_;
+  blocks_.store(trt(sequence), sequence.computed);
   generations_.insert(&sequence);
   promised_blocks_ += full_blocks(sequence) - blocks_of(sequence.computed);
 }
 
 void TensorrtLlm::release(Sequence& sequence) {
-  free_blocks_ += blocks_of(sequence.computed);
+  const std::int64_t held = blocks_of(sequence.computed);
+  blocks_.release(trt(sequence), sequence.computed, held);
+  free_blocks_ = blocks_.free();
   if (generations_.erase(&sequence) > 0) {
-    promised_blocks_ -= full_blocks(sequence) - blocks_of(sequence.computed);
+    promised_blocks_ -= full_blocks(sequence) - held;
   } else {
     contexts_.erase(&sequence);
     --started_contexts_;
   }
-  sequences_.give_back(sequence);
+  sequences_.give_back(trt(sequence));
 }
 
 }  // namespace

@@ -22,29 +22,29 @@ void Cluster::start() {
   if (router_->watches_load()) {
     for (const auto& replica : replicas_) replica->take_single_steps();
   }
-  pull();
   wake_for_next(queue_.now());
 }
 
-void Cluster::pull() {
-  next_ = source_.next();
-  if (!next_) return;
-  if (next_->arrival < last_arrival_) throw InternalError(fmt::format("arrivals run backwards at workload row {}", next_->row));
-  last_arrival_ = next_->arrival;
-}
-
+// An answer can bring the next arrival forward.
 void Cluster::wake_for_next(Time now) {
-  if (!next_ || wake_pending_ || !may_send()) return;
-  wake_pending_ = true;
-  queue_.schedule(std::max(next_->arrival, now), Phase::arrive, *this);
+  if (!may_send()) return;
+  const Time arrival = source_.next_arrival();
+  if (arrival == Time::max()) return;
+  const Time at = std::max(arrival, now);
+  if (at >= wake_at_) return;
+  if (wake_at_ != Time::max()) EventQueue::cancel(*this);
+  wake_at_ = at;
+  queue_.schedule(at, Phase::arrive, *this);
 }
 
 void Cluster::wake(Time now, std::uint32_t) {
-  wake_pending_ = false;
-  while (next_ && next_->arrival <= now && may_send()) {
-    Request& request = requests_.take(std::move(*next_));
+  wake_at_ = Time::max();
+  while (may_send() && source_.next_arrival() <= now) {
+    RequestSpec spec = source_.next().value();
+    if (spec.arrival < last_arrival_) throw InternalError(fmt::format("arrivals run backwards at workload row {}", spec.row));
+    last_arrival_ = spec.arrival;
+    Request& request = requests_.take(std::move(spec));
     request.sent = now;
-    pull();
     route(request, now);
   }
   wake_for_next(now);
@@ -52,7 +52,7 @@ void Cluster::wake(Time now, std::uint32_t) {
 
 void Cluster::route(Request& request, Time now) {
   for (Observer* observer : observers_) observer->arrived(request, now);
-  const ReplicaId id = router_->choose(request);
+  const ReplicaId id = router_->choose(request, now);
   Replica& replica = *replicas_.at(id.value());
   request.replica = id.value();
   request.pool = replica.pool().value();
@@ -63,18 +63,20 @@ void Cluster::route(Request& request, Time now) {
 
 void Cluster::request_finished(Request& request, Time now) {
   --outstanding_[request.replica];
+  router_->finished(request);
+  source_.answered(request, now);
   requests_.give_back(request);
   wake_for_next(now);
 }
 
 void Cluster::replica_changed(ReplicaId replica) {
-  if (router_->wants_changes()) router_->changed(replica, outstanding_[replica.value()], replicas_[replica.value()]->load());
+  if (!router_->wants_changes()) return;
+  router_->changed(replica, outstanding_[replica.value()], replicas_[replica.value()]->load(), queue_.now());
 }
 
 void Cluster::check_drained() const {
-  if (requests_.live() != 0 || next_) {
-    throw InternalError(fmt::format("the run ended with {} requests unfinished", requests_.live() + (next_ ? 1 : 0)));
-  }
+  if (requests_.live() != 0) throw InternalError(fmt::format("the run ended with {} requests unfinished", requests_.live()));
+  if (!source_.exhausted()) throw InternalError("the run ended before its workload did");
 }
 
 }  // namespace ridgeline

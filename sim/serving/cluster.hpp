@@ -37,12 +37,12 @@ class Cluster final : public Process, private ReplicaOwner {
   [[nodiscard]] std::string_view name() const override { return "client"; }
 
  private:
-  void pull();
   void wake_for_next(Time now);
   void route(Request& request, Time now);
   [[nodiscard]] bool may_send() const {
     return !client_.max_concurrency || static_cast<std::int64_t>(requests_.live()) < *client_.max_concurrency;
   }
+  void request_started_output(Request& request) override { router_->first_token(request); }
   void request_finished(Request& request, Time now) override;
   void replica_changed(ReplicaId replica) override;
 
@@ -54,9 +54,8 @@ class Cluster final : public Process, private ReplicaOwner {
   RequestPool requests_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::vector<std::int64_t> outstanding_;  // per replica
-  std::optional<RequestSpec> next_;        // pulled, not yet sent
   Time last_arrival_;
-  bool wake_pending_ = false;
+  Time wake_at_ = Time::max();             // the wake-up under way, if any
 };
 
 }  // namespace ridgeline

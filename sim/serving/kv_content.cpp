@@ -35,8 +35,7 @@ void BlockHashes::next_run() {
     left_ = std::min(run.length.count(), prompt - position_);
     return;
   }
-  constexpr std::uint64_t unique = hash64("unique prompt");
-  stream_ = combine64(unique, static_cast<std::uint64_t>(spec_->row));
+  stream_ = prompt_stream(spec_->row);
   offset_ = position_;
   left_ = prompt - position_;
 }

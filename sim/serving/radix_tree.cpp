@@ -16,8 +16,7 @@ Content whole_content(const RequestSpec& spec) {
     }
   }
   if (left > 0) {
-    const std::uint64_t unique = combine64(hash64("unique prompt"), static_cast<std::uint64_t>(spec.row));
-    content.push_back({unique, spec.input - Tokens{left}, Tokens{left}});
+    content.push_back({prompt_stream(spec.row), spec.input - Tokens{left}, Tokens{left}});
   }
   content.push_back({output_stream(spec.row), Tokens{0}, spec.output});
   return content;

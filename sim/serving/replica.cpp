@@ -143,6 +143,7 @@ void Replica::cache_evicted(std::int64_t blocks) {
 void Replica::first_token(Request& request) {
   request.first_token = now_;
   for (Observer* observer : observers_) observer->first_token(request, now_);
+  owner_.request_started_output(request);
 }
 
 void Replica::chunks(std::int64_t sequences, std::int64_t tokens, Time previous) {

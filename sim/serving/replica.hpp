@@ -17,6 +17,8 @@ namespace ridgeline {
 class ReplicaOwner {
  public:
   virtual ~ReplicaOwner() = default;
+  /// The request's first token is out.
+  virtual void request_started_output(Request& request) = 0;
   /// The request left the replica for good; its storage may be reused after the call.
   virtual void request_finished(Request& request, Time now) = 0;
   /// Queue, batch or KV use changed.

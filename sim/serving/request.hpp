@@ -25,6 +25,11 @@ constexpr std::uint64_t output_stream(std::int64_t row) {
   return combine64(hash64("outputs"), static_cast<std::uint64_t>(row));
 }
 
+/// The content stream that the prompt of row `row` has where it shares nothing, by place in the prompt.
+constexpr std::uint64_t prompt_stream(std::int64_t row) {
+  return combine64(hash64("unique prompt"), static_cast<std::uint64_t>(row));
+}
+
 /// What a client asks for.
 struct RequestSpec {
   std::int64_t row = 0;      ///< 0-based row of the workload, names the request in logs
@@ -33,6 +38,7 @@ struct RequestSpec {
   Tokens output;             ///< tokens really generated, at least 1
   Tokens max_tokens;         ///< what the scheduler is told; above `output` means an end-of-sequence token ends it
   std::int32_t priority = 0; ///< smaller = more urgent (vLLM)
+  std::uint64_t session = 0; ///< names the conversation it belongs to, for routers; 0 = none
   std::shared_ptr<const Content> content;            ///< null: nothing is shared with other requests
   std::shared_ptr<const std::vector<int>> accepted;  ///< accepted drafts per verify step, cyclic; null: the engine's acceptance model
 };

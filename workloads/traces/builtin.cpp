@@ -9,8 +9,8 @@ const std::vector<TraceFormat>& trace_formats() {
   static const std::vector<TraceFormat> formats{
       ridgeline_format(), azure_lmm_2025_format(),  azure_2024_format(), azure_2023_format(),
       burstgpt_format(),  splitwise_sim_format(),   vidur_format(),      qwen_bailian_format(),
-      mooncake_format(),  llm_serving_sim_format(), vllm_format(),       vllm_jsonl_format(),
-      generic_format(),   generic_jsonl_format(),
+      mooncake_format(),  llm_serving_sim_format(), weka_format(),       vllm_format(),
+      vllm_jsonl_format(), generic_format(),        generic_jsonl_format(),
   };
   return formats;
 }

@@ -9,7 +9,10 @@ TraceFormat burstgpt_format() {
   TraceFormat format;
   format.name = "burstgpt";
   format.description = "BurstGPT releases 1 to 3, CSV";
-  format.fields = {{"Timestamp", Role::time}, {"Request tokens", Role::input}, {"Response tokens", Role::output}};
+  format.fields = {{"Timestamp", Role::time},
+                   {"Request tokens", Role::input},
+                   {"Response tokens", Role::output},
+                   {"Session ID", Role::session}};
   format.origin = TraceConfig::Origin::first_row;
   format.matches = [](const TraceHead& head) {
     return !head.jsonl && head.has_all({"Timestamp", "Request tokens", "Response tokens"});

@@ -2,6 +2,8 @@
 // builtin.cpp.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +23,10 @@ enum class Role {
   prefix,      ///< `X:12 Y:8`: known content, see ridgeline.cpp
   accepted,    ///< `3 0 1`: accepted drafts per verify step
   hash_ids,    ///< one id per block of the prompt: a JSON list, or `11|22` in CSV
+  session,     ///< name of the conversation; empty = none
+  chat,        ///< Qwen-Bailian's chains: this turn,
+  parent_chat, ///< and the one before it; -1 = none
+  delay,       ///< from the session's previous answer to this request, in the format's unit
   expected,    ///< must have the value `TraceField::expected`
   refused,     ///< must be absent, empty or null: we can't honour it
 };
@@ -43,7 +49,13 @@ struct TraceHead {
   [[nodiscard]] std::string value(std::string_view name) const;
 };
 
+class SessionStream;
+struct WorkloadConfig;
+
 struct TraceFormat {
+  /// Whether requests wait for answers: decided by the rows where both occur.
+  enum class Sessions { never, some, always };
+
   std::string name;
   std::string description;  ///< with the source of the schema
   bool jsonl = false;
@@ -51,6 +63,8 @@ struct TraceFormat {
   TimeUnit unit = TimeUnit::seconds;  ///< of numeric times, unless the column's name ends in _s, _ms, _us or _ns
   TraceConfig::Origin origin = TraceConfig::Origin::automatic;  ///< automatic: dates from the first row, numbers from 0
   Tokens block_size{0};  ///< tokens per hash id; 0 = the format has none of its own
+  Sessions sessions = Sessions::never;
+  std::unique_ptr<SessionStream> (*open_sessions)(const WorkloadConfig& workload, std::uint64_t seed) = nullptr;
   bool (*matches)(const TraceHead& head) = nullptr;
 };
 
@@ -67,6 +81,7 @@ TraceFormat splitwise_sim_format();
 TraceFormat qwen_bailian_format();
 TraceFormat mooncake_format();
 TraceFormat llm_serving_sim_format();
+TraceFormat weka_format();
 TraceFormat vllm_format();
 TraceFormat vllm_jsonl_format();
 TraceFormat generic_format();

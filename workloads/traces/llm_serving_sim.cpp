@@ -1,6 +1,7 @@
-// LLMServingSim (github.com/casys-kaist/LLMServingSim): `input_toks`, `output_toks`, `arrival_time_ns`. Rows with
-// `sub_requests` are agent sessions whose steps wait for each other.
+// LLMServingSim (github.com/casys-kaist/LLMServingSim): `input_toks`, `output_toks`, `arrival_time_ns`. Files
+// with `sub_requests` hold agent sessions, see llm_serving_sim_sessions.cpp.
 #include "workloads/traces/format.hpp"
+#include "workloads/traces/session_trace.hpp"
 
 namespace ridgeline {
 
@@ -12,8 +13,9 @@ TraceFormat llm_serving_sim_format() {
   format.fields = {
       {"arrival_time_ns", Role::time},
       {"input_toks", Role::input},
-      {"output_toks", Role::output},
-      {"sub_requests", Role::refused, {}, "agent sessions, whose steps wait for each other, can't be replayed"}};
+      {"output_toks", Role::output}};
+  format.sessions = TraceFormat::Sessions::some;
+  format.open_sessions = open_llm_serving_sim_sessions;
   format.unit = TimeUnit::nanoseconds;
   format.origin = TraceConfig::Origin::zero;
   format.matches = [](const TraceHead& head) {

@@ -1,13 +1,14 @@
 // Mooncake (github.com/kvcache-ai/Mooncake, FAST'25): one object per line, `timestamp` in ms from the start,
 // `input_length`, `output_length`, `hash_ids`: one id per 512 tokens of the prompt, the last block partly filled; equal
 // leading ids = shared prefix. AIPerf and Dynamo extend it: other names of the same fields, 64-bit ids, float times,
-// and rows that wait for the previous turn of their session (`delay`), which an open-loop replay can't honour.
+// and rows of a `session_id` that wait for its previous turn and then for `delay` ms. A row's length is its whole prompt.
 #include "workloads/traces/format.hpp"
+#include "workloads/traces/session_trace.hpp"
 
 namespace ridgeline {
 
 TraceFormat mooncake_format() {
-  const std::string closed_loop = "turns that wait for the previous answer of their session can't be replayed";
+  const std::string no_lengths = "prompts without `input_length` can't be counted: there is no tokenizer";
   TraceFormat format;
   format.name = "mooncake";
   format.description = "Mooncake traces and their AIPerf/Dynamo extension, JSON lines";
@@ -20,8 +21,14 @@ TraceFormat mooncake_format() {
                    {"output_tokens", Role::output},
                    {"hash_ids", Role::hash_ids},
                    {"priority", Role::priority},
-                   {"delay", Role::refused, {}, closed_loop},
-                   {"delay_ms", Role::refused, {}, closed_loop}};
+                   {"session_id", Role::session},
+                   {"delay", Role::delay},
+                   {"delay_ms", Role::delay},
+                   {"text_input", Role::refused, {}, no_lengths},
+                   {"messages", Role::refused, {}, no_lengths},
+                   {"payload", Role::refused, {}, no_lengths}};
+  format.sessions = TraceFormat::Sessions::some;
+  format.open_sessions = open_row_sessions;
   format.unit = TimeUnit::milliseconds;
   format.origin = TraceConfig::Origin::zero;
   format.block_size = Tokens{512};

@@ -1,6 +1,7 @@
 // Which format is this file?
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -38,13 +39,25 @@ void read_csv_head(LineReader& lines, std::string_view line, TraceHead& head) {
         head.names.size() == 6 && (head.names[3] == "Gamma" || head.names[3] == "Weibull" || head.names[3].empty());
     lines.fail(
         servegen
-            ? "looks like a ServeGen client file (rates per window, not requests), which can't be replayed as a trace"
+            ? "is a ServeGen client file: rates per window, not requests; `workload: {servegen: FOLDER}` generates from them"
             : "the first line holds numbers, expected a header with the names of the columns");
   }
   if (lines.next(line)) {
     const auto* values = csv.split(line);
     if (values != nullptr) head.values.assign(values->begin(), values->end());
   }
+}
+
+// The first by name of a folder's JSON files; any other path stays what it is.
+std::string first_file(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) return path;
+  std::string first;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    const std::string name = entry.path().string();
+    if (entry.path().extension() == ".json" && (first.empty() || name < first)) first = name;
+  }
+  if (first.empty()) throw ConfigError(Diagnostic{{path}, {}, "is a directory without .json files, expected a trace"});
+  return first;
 }
 
 void rename(TraceFormat& format, Role role, const std::optional<std::string>& column) {
@@ -56,7 +69,7 @@ void rename(TraceFormat& format, Role role, const std::optional<std::string>& co
 }  // namespace
 
 TraceHead read_head(const std::string& file) {
-  LineReader lines(file);
+  LineReader lines(first_file(file));
   TraceHead head;
   std::string_view line;
   if (!lines.next(line)) lines.fail("is empty, expected a trace");

@@ -120,6 +120,9 @@ bool TraceReader::next(TraceRow& row) {
   row.output.reset();
   row.max_tokens.reset();
   row.priority = 0;
+  row.session = 0;
+  row.delay.reset();
+  chat_.reset(), parent_chat_.reset();
   row.content.clear();
   row.accepted.clear();
   ids_.clear();
@@ -128,6 +131,7 @@ bool TraceReader::next(TraceRow& row) {
   } else {
     read_csv(line, row);
   }
+  name_session(row);
   check(row);
   return true;
 }
@@ -155,6 +159,7 @@ void TraceReader::read_json(std::string_view line, TraceRow& row) {
   for (std::size_t i = 0; i < json_.size(); ++i) {
     const JsonField& value = json_.field(i);
     const TraceField* field = field_named(value.name);
+    if (field == nullptr && std::find(unused_.begin(), unused_.end(), value.name) == unused_.end()) unused_.push_back(value.name);
     if (field == nullptr || value.kind == JsonField::Kind::null) continue;
     if (field->role == Role::refused) fail("`" + field->name + "`: " + field->reason);
     if (field->role == Role::hash_ids) {
@@ -194,6 +199,18 @@ void TraceReader::decode(const TraceField& field, std::string_view text, bool qu
       }
       break;
     case Role::prefix: decode_prefix(text, row); break;
+    case Role::session:
+      if (!text.empty()) row.session = combine64(hash64("session name"), hash64(text));
+      break;
+    case Role::chat:
+    case Role::parent_chat:
+      if (!parse_whole(text, (field.role == Role::chat ? chat_ : parent_chat_).emplace())) {
+        fail(fmt::format("`{}`: expected a whole number, got {}", field.name, shown(text)));
+      }
+      break;
+    case Role::delay:
+      if (!text.empty()) row.delay = decode_delay(field, text);
+      break;
     case Role::accepted:
       each_piece(text, ' ', [&](std::string_view piece) {
         int accepted = 0;
@@ -241,6 +258,25 @@ Instant TraceReader::decode_time(const TraceField& field, std::string_view text)
     suspicious_line_ = lines_.line_number();
   }
   return *time;
+}
+
+Duration TraceReader::decode_delay(const TraceField& field, std::string_view text) const {
+  const TimeUnit unit = config_.time_unit.value_or(unit_in_name(field.name).value_or(format_.unit));
+  const std::optional<Instant> time = parse_decimal_time(text, unit);
+  const std::optional<Duration> delay = time ? time->since(Instant{}) : std::nullopt;
+  if (!delay || *delay < Duration{}) fail(fmt::format("`{}`: expected a time of at least 0, got {}", field.name, shown(text)));
+  return *delay;
+}
+
+// A conversation goes by the first of its turns that is known.
+void TraceReader::name_session(TraceRow& row) {
+  if (!chat_) return;
+  const std::int64_t before = parent_chat_.value_or(-1);
+  const auto known = session_of_chat_.find(before);
+  row.session = known != session_of_chat_.end()
+                    ? known->second
+                    : combine64(hash64("chat"), static_cast<std::uint64_t>(before >= 0 ? before : *chat_));
+  session_of_chat_.emplace(*chat_, row.session);
 }
 
 Tokens TraceReader::decode_tokens(const TraceField& field, std::string_view text) const {
@@ -300,7 +336,8 @@ void TraceReader::check(TraceRow& row) const {
         std::find_if(format_.fields.begin(), format_.fields.end(), [&](const TraceField& f) { return f.role == role; });
     fail(fmt::format("has no {} (`{}`)", what, field->name));
   };
-  require(needs_.times, row.time.has_value(), Role::time, "arrival time");
+  const bool follows = row.delay || (row.session != 0 && format_.sessions != TraceFormat::Sessions::never);
+  require(needs_.times && !follows, row.time.has_value(), Role::time, "arrival time");
   require(needs_.input, row.input.has_value(), Role::input, "number of input tokens");
   require(needs_.output, row.output.has_value(), Role::output, "number of output tokens");
   if (!needs_.input || row.input->count() == 0) {

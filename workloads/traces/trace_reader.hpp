@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/serving/request.hpp"
@@ -25,6 +26,8 @@ struct TraceRow {
   std::optional<Tokens> output;
   std::optional<Tokens> max_tokens;
   std::int32_t priority = 0;
+  std::uint64_t session = 0;      ///< names the conversation; 0 = none
+  std::optional<Duration> delay;  ///< from the session's previous answer
   Content content;
   std::vector<int> accepted;
 };
@@ -67,6 +70,8 @@ class TraceReader {
   void decode(const TraceField& field, std::string_view text, bool quoted, TraceRow& row);
   Instant decode_time(const TraceField& field, std::string_view text);
   Tokens decode_tokens(const TraceField& field, std::string_view text) const;
+  [[nodiscard]] Duration decode_delay(const TraceField& field, std::string_view text) const;
+  void name_session(TraceRow& row);
   void decode_prefix(std::string_view text, TraceRow& row) const;
   void add_blocks(const std::vector<std::uint64_t>& ids, TraceRow& row) const;
   void check(TraceRow& row) const;
@@ -81,6 +86,8 @@ class TraceReader {
   std::vector<const TraceField*> columns_;  // of a CSV, per column; null: not used
   std::vector<std::string> unused_;
   std::vector<std::uint64_t> ids_;          // of the current row
+  std::optional<std::int64_t> chat_, parent_chat_;                 // of the current row
+  std::unordered_map<std::int64_t, std::uint64_t> session_of_chat_;  // looked up, never iterated
   Clock clock_ = Clock::unknown;
   TimeUnit unit_ = TimeUnit::seconds;
   bool unit_assumed_ = true;                // neither the scenario nor the column's name says it

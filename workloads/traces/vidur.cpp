@@ -12,7 +12,8 @@ TraceFormat vidur_format() {
   format.fields = {{"arrived_at", Role::time},
                    {"num_prefill_tokens", Role::input},
                    {"num_decode_tokens", Role::output},
-                   {"block_hash_ids", Role::hash_ids}};
+                   {"block_hash_ids", Role::hash_ids},
+                   {"session_id", Role::session}};
   format.block_size = Tokens{16};
   format.matches = [](const TraceHead& head) {
     return !head.jsonl && head.has_all({"num_prefill_tokens", "num_decode_tokens"});

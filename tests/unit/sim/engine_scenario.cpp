@@ -20,6 +20,11 @@ EngineScenario& EngineScenario::add(std::int64_t input, std::int64_t output, std
   return *this;
 }
 
+EngineScenario& EngineScenario::share(std::size_t request, std::int64_t tokens) {
+  case_.requests.at(request).content = std::make_shared<Content>(Content{{hash64("common text"), Tokens{0}, Tokens{tokens}}});
+  return *this;
+}
+
 EngineScenario& EngineScenario::run() {
   std::istringstream log(run_schedule(case_).step_log);
   std::string line;

@@ -35,6 +35,9 @@ class EngineScenario {
   /// Named by its place: the first request added is 0. `max_tokens` 0 = `output`.
   EngineScenario& add(std::int64_t input, std::int64_t output, std::int64_t max_tokens = 0, std::int64_t at_step = 1);
 
+  /// The request's first `tokens` tokens are those of one common text.
+  EngineScenario& share(std::size_t request, std::int64_t tokens);
+
   EngineScenario& run();
 
   [[nodiscard]] std::vector<LoggedRow> step(std::int64_t number) const;

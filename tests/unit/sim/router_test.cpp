@@ -11,7 +11,7 @@ using namespace ridgeline;
 
 namespace {
 
-std::uint32_t pick(Router& router) { return router.choose(Request{}).value(); }
+std::uint32_t pick(Router& router) { return router.choose(Request{}, Time{}).value(); }
 
 }  // namespace
 
@@ -32,39 +32,39 @@ TEST_CASE("the tournament tree answers the least key, ties to the lowest slot") 
 }
 
 TEST_CASE("round-robin takes each replica in turn") {
-  const auto router = make_round_robin(3, 0);
+  const auto router = make_round_robin({3, 0, {}});
   std::vector<std::uint32_t> picks;
   for (int i = 0; i < 7; ++i) picks.push_back(pick(*router));
   CHECK(picks == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2, 0});
 }
 
 TEST_CASE("least-outstanding and least-kv follow the loads") {
-  const auto outstanding = make_least_outstanding(3, 0);
-  outstanding->changed(ReplicaId{0}, 4, {});
-  outstanding->changed(ReplicaId{1}, 2, {});
-  outstanding->changed(ReplicaId{2}, 3, {});
+  const auto outstanding = make_least_outstanding({3, 0, {}});
+  outstanding->changed(ReplicaId{0}, 4, {}, Time{});
+  outstanding->changed(ReplicaId{1}, 2, {}, Time{});
+  outstanding->changed(ReplicaId{2}, 3, {}, Time{});
   CHECK(pick(*outstanding) == 1);
 
-  const auto kv = make_least_kv(3, 0);
-  kv->changed(ReplicaId{0}, 1, {.total_blocks = 100, .free_blocks = 40});   // 60 % used
-  kv->changed(ReplicaId{1}, 9, {.total_blocks = 1000, .free_blocks = 900});  // 10 %
-  kv->changed(ReplicaId{2}, 1, {.total_blocks = 10, .free_blocks = 8});      // 20 %
+  const auto kv = make_least_kv({3, 0, {}});
+  kv->changed(ReplicaId{0}, 1, {.total_blocks = 100, .free_blocks = 40}, Time{});   // 60 % used
+  kv->changed(ReplicaId{1}, 9, {.total_blocks = 1000, .free_blocks = 900}, Time{});  // 10 %
+  kv->changed(ReplicaId{2}, 1, {.total_blocks = 10, .free_blocks = 8}, Time{});      // 20 %
   CHECK(pick(*kv) == 1);
 }
 
 TEST_CASE("power-of-two never picks the busiest of three") {
-  const auto router = make_power_of_two(3, 7);
-  router->changed(ReplicaId{0}, 1, {});
-  router->changed(ReplicaId{1}, 100, {});
-  router->changed(ReplicaId{2}, 2, {});
+  const auto router = make_power_of_two({3, 7, {}});
+  router->changed(ReplicaId{0}, 1, {}, Time{});
+  router->changed(ReplicaId{1}, 100, {}, Time{});
+  router->changed(ReplicaId{2}, 2, {}, Time{});
   std::set<std::uint32_t> picked;
   for (int i = 0; i < 200; ++i) picked.insert(pick(*router));
   CHECK(picked == std::set<std::uint32_t>{0, 2});
 }
 
 TEST_CASE("random covers all replicas and repeats with its seed") {
-  const auto a = make_random(4, 1);
-  const auto b = make_random(4, 1);
+  const auto a = make_random({4, 1, {}});
+  const auto b = make_random({4, 1, {}});
   std::set<std::uint32_t> picked;
   for (int i = 0; i < 100; ++i) {
     const std::uint32_t first = pick(*a);

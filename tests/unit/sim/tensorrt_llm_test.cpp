@@ -94,6 +94,37 @@ TEST_CASE("TensorRT-LLM: a huge max_tokens keeps others out of a no-evict pool")
   CHECK_THROWS_AS(too_long.run(), ConfigError);
 }
 
+TEST_CASE("TensorRT-LLM: a context waits a step for the block that another is producing") {
+  // Two prompts begin with the same 64 tokens, two blocks of 32. The second's first new block is the first's first: it sits out
+  // step 1, and in step 2 finds 64 tokens. The third shares nothing and does not wait.
+  EngineConfig engine = tensorrt_llm("guaranteed_no_evict", 100);
+  EngineScenario scenario(engine);
+  scenario.add(100, 3).add(100, 3).add(50, 3).share(0, 64).share(1, 64).run();
+  CHECK(scenario.batch(1) == "0:prefill 100, 2:prefill 50");
+  CHECK(scenario.batch(2) == "0:decode 1, 2:decode 1, 1:prefill 36");
+  // 100 + 3 and 50 + 3 tokens hold 4 and 2 blocks; the second adds two to the two it shares.
+  CHECK(scenario.free_after(2) == 100 - 4 - 2 - 2);
+
+  engine.enable_prefix_caching = false;
+  EngineScenario alone(engine);
+  alone.add(100, 3).add(100, 3).share(0, 64).share(1, 64).run();
+  CHECK(alone.batch(1) == "0:prefill 100, 1:prefill 100");
+}
+
+TEST_CASE("TensorRT-LLM: pausing frees only what no other request shares") {
+  // Nine blocks of 32. A and B begin with the same 64 tokens: A takes 3 blocks, B, a step later, one more than the two shared;
+  // 5 are left. Their third blocks fill at 96 tokens; C (130 tokens, 5 blocks) comes at step 3 and takes the rest. Whoever then
+  // needs a block pauses C, the last started, with its five.
+  EngineConfig engine = tensorrt_llm("max_utilization", 9);
+  EngineScenario scenario(engine);
+  scenario.add(90, 40).add(90, 40).add(130, 20, 0, 3).share(0, 64).share(1, 64).run();
+  CHECK(scenario.batch(3) == "0:decode 1, 1:decode 1, 2:prefill 130");
+  CHECK(scenario.free_after(3) == 0);
+  CHECK(scenario.last_step_of(0) == 40);
+  CHECK(scenario.last_step_of(1) == 41);
+  CHECK(scenario.last_step_of(2) > 41);
+}
+
 TEST_CASE("TensorRT-LLM: unknown policies are refused by name") {
   EngineScenario capacity(tensorrt_llm("max_utilisation", 9));
   CHECK_THROWS_AS(capacity.add(1, 1).run(), ConfigError);

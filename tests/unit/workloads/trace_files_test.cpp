@@ -144,7 +144,7 @@ TEST_CASE("One sample of every other format") {
       CHECK(notes.statistics.count > 1);
     }
   }
-  CHECK(contains(complaint([&] { notes_of_file(folder / "HANDWRITTEN_mooncake_extended.jsonl"); }), ":2: `delay`"));
+  CHECK(contains(complaint([&] { notes_of_file(folder / "HANDWRITTEN_mooncake_extended.jsonl"); }), ":4: `text_input`: prompts without"));
 }
 
 TEST_CASE("The scheduler cases say the same in requests.csv and trace.jsonl") {
