@@ -81,6 +81,38 @@ workload: {{arrival: all_at_once, num_prompts: 1, input_tokens: {context}, outpu
 """)["mean_tpot_ms"]
 
 
+# Published speed-ups of one stream; the acceptance is theirs, so that the price alone is tested.
+SPECULATION = [
+    ("EAGLE, 2 drafts, 1.9 tokens a step", "llama-3.1-8b", "h100-sxm-80gb", "method: eagle, num_speculative_tokens: 2, mean_acceptance_length: 1.9",
+     "1.52", "vllm-project/vllm pull 16937"),
+    ("EAGLE, 4 drafts, 2.1 tokens a step", "llama-3.1-8b", "h100-sxm-80gb", "method: eagle, num_speculative_tokens: 4, mean_acceptance_length: 2.1",
+     "1.49", "the same"),
+    ("EAGLE, 7 drafts, 2.1 tokens a step", "llama-3.1-8b", "h100-sxm-80gb", "method: eagle, num_speculative_tokens: 7, mean_acceptance_length: 2.1",
+     "1.28", "the same"),
+    ("EAGLE, 32 drafts, 2.2 tokens a step", "llama-3.1-8b", "a100-sxm-80gb", "method: eagle, num_speculative_tokens: 32, mean_acceptance_length: 2.2",
+     "0.67", "vllm-project/vllm pull 24343"),
+    ("EAGLE tree of 64, 5 levels, 3.5 tokens a step", "llama-2-7b", "h100-sxm-80gb",
+     "method: eagle, num_speculative_tokens: 63, tree_depth: 5, tree_topk: 8, mean_acceptance_length: 3.5", "1.90", "SafeAILab/EAGLE pull 173 (SGLang)"),
+    ("n-gram, 5 drafts, matches after 2 % of the steps", "qwen2.5-7b", "a100-sxm-80gb",
+     "method: ngram, num_speculative_tokens: 5, match_probability: 0.02, acceptance: 0.1", "0.89", "vllm-project/vllm#8439 (V0, another GPU)"),
+]
+
+
+def speculation_table(ridgeline):
+    def speed(model, gpu, speculation):
+        return run(ridgeline, f"""
+model: {model}
+engine: {{profile: vllm-0.11, max_model_len: 2048, speculative_config: {speculation}}}
+fleet: [{{gpu: {gpu}}}]
+workload: {{arrival: all_at_once, max_concurrency: 1, num_prompts: 8, input_tokens: 128, output_tokens: 512}}
+""")["mean_tpot_ms"]
+    lines = ["| check | model, GPU | published | ridgeline | source |", "| --- | --- | --: | --: | --- |"]
+    for what, model, gpu, speculation, published, source in SPECULATION:
+        gain = speed(model, gpu, "null") / speed(model, gpu, "{" + speculation + "}")
+        lines.append(f"| {what} | {model}, {gpu} | {published} | {gain:.2f} | {source} |")
+    return "\n".join(lines)
+
+
 def percent(value):
     return f"{100 * value:.1f} %"
 
@@ -127,6 +159,7 @@ The same shape on the same GPU, measured in another campaign, differs by 3 to 7 
 | the same, slope over context | 4.4e-5 ms a token | {slope:.2g} ms a token |
 | Llama-2-7B bf16, one A100, batch 1: weights read at | 1.3 to 1.5 TB/s | {rate:.2f} TB/s |
 """)
+    print(f"## Speculative decoding\n\nSpeed-up of one stream over the same engine without drafts (vllm-0.11).\n\n{speculation_table(ridgeline)}\n")
     for title, ops in FAMILIES:
         groups = [g for g in result["groups"] if g["op"] in ops]
         if groups:

@@ -66,14 +66,17 @@ std::vector<std::string> profile_names() {
   return names;
 }
 
-std::optional<HostOverhead> read_host_overhead(MapReader& reader, const EngineProfile& profile) {
+// An engine that can schedule ahead hides its CPU time exactly when it does.
+HostOverhead read_host_overhead(MapReader& reader, const EngineProfile& profile, const EngineConfig& config) {
+  HostOverhead host = profile.host;
+  const auto& options = profile.options;
+  if (std::find(options.begin(), options.end(), "async_scheduling") != options.end()) host.overlapped = config.async_scheduling;
   const std::optional<Config> node = reader.child("host_overhead");
-  if (!node || node->is_null()) return std::nullopt;
+  if (!node || node->is_null()) return host;
   MapReader map(*node, reader.errors());
-  HostOverhead host;
-  host.per_step = map.get<Duration>("per_step", profile.host.per_step, non_negative);
-  host.per_sequence = map.get<Duration>("per_sequence", profile.host.per_sequence, non_negative);
-  host.overlapped = map.get<bool>("overlapped", profile.host.overlapped);
+  host.per_step = map.get<Duration>("per_step", host.per_step, non_negative);
+  host.per_sequence = map.get<Duration>("per_sequence", host.per_sequence, non_negative);
+  host.overlapped = map.get<bool>("overlapped", host.overlapped);
   map.done();
   return host;
 }
@@ -189,8 +192,8 @@ void read_speculation_into(MapReader& reader, EngineKeys& keys) {
   keys.config.speculation = keys.speculation->config;
   if (!forbids_async_scheduling(*keys.config.speculation)) return;
   if (reader.has("async_scheduling") && keys.config.async_scheduling) {
-    reader.mistake("async_scheduling", fmt::format("drafts of `{}` are made on the host between steps; expected false",
-                                                   keys.config.speculation->method));
+    reader.mistake("async_scheduling", fmt::format("drafts of `{}`{} need the host between steps; expected false",
+                                                   keys.config.speculation->method, keys.config.speculation->tree_depth > 0 ? " trees" : ""));
   }
   keys.config.async_scheduling = false;
 }
@@ -232,7 +235,6 @@ EngineKeys read_engine(const Config& node, Diagnostics& errors) {
   if (keys.gpu_memory_utilization && keys.kv_cache_memory_bytes) {
     reader.mistake("gpu_memory_utilization", "has no effect beside `kv_cache_memory_bytes`; leave one of them out");
   }
-  keys.host = read_host_overhead(reader, profile);
   const auto& options = profile.options;
   const auto has = [&](std::string_view option) { return std::find(options.begin(), options.end(), option) != options.end(); };
   if (has("max_num_batched_tokens")) {
@@ -242,6 +244,7 @@ EngineKeys read_engine(const Config& node, Diagnostics& errors) {
   read_flags(reader, profile, keys.config);
   if (has("speculative_config")) read_speculation_into(reader, keys);
   read_host_memory(reader, profile, keys);
+  keys.host = read_host_overhead(reader, profile, keys.config);
   refuse_unsimulated(reader);
   refuse_foreign_options(reader, profile);
   reader.done();

@@ -32,7 +32,7 @@ struct EngineKeys {
   std::optional<double> gpu_memory_utilization;
   std::optional<std::int64_t> num_gpu_blocks_override;
   std::optional<Bytes> kv_cache_memory_bytes;
-  std::optional<HostOverhead> host;
+  HostOverhead host;  ///< the profile's unless given
   std::optional<SpeculationKeys> speculation;
   std::optional<Bytes> swap_space;          ///< host memory per GPU, of preemption by swap only
   std::optional<Bytes> kv_offloading_size;  ///< host memory for all GPUs of a replica

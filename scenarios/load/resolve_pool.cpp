@@ -285,7 +285,7 @@ void resolve_engine_and_memory(Resolving& r) {
   if (keys.profile == nullptr) return;
   adopt_mistakes(r.errors, r.engine_key("profile"), [&] { (void)find_row(schedulers(), keys.profile->scheduler, "scheduler"); });
   pool.tensor_parallel_size = keys.tensor_parallel_size;
-  pool.host = keys.host.value_or(keys.profile->host);
+  pool.host = keys.host;
   pool.enforce_eager = keys.enforce_eager;
   if (!keys.config.kv_groups.empty() && pool.model) {
     r.errors.add(r.engine_key("kv_groups").mistake("follows from the model's layers; leave it out when there is a model"));

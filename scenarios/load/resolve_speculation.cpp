@@ -208,7 +208,7 @@ std::optional<SpeculationKeys> read_speculation(const std::optional<Config>& nod
 }
 
 bool forbids_async_scheduling(const SpeculationConfig& speculation) {
-  return speculation.method == "ngram" || speculation.method == "medusa";
+  return speculation.method == "ngram" || speculation.method == "medusa" || speculation.tree_depth > 0;
 }
 
 std::optional<DrafterSpec> make_drafter_spec(const SpeculationKeys& keys, const ModelSpec& target, const std::string& dtype) {

@@ -23,7 +23,8 @@ struct SpeculationKeys {
 /// nullopt when absent or null. Mistakes go to `errors`.
 std::optional<SpeculationKeys> read_speculation(const std::optional<Config>& node, Diagnostics& errors);
 
-/// vLLM's CPU-side proposers can't be scheduled ahead of (vLLM `config/vllm.py`, async_scheduling).
+/// Proposers that need the host between steps can't be scheduled ahead of: n-gram and Medusa (vLLM `config/vllm.py`), trees
+/// (SGLang overlaps speculation for topk 1 only).
 bool forbids_async_scheduling(const SpeculationConfig& speculation);
 
 /// The drafter on `target`; nullopt for n-gram. `dtype` as the engine's. Throws ConfigError.

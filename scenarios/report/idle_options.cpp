@@ -56,6 +56,7 @@ const std::vector<Rule>& rules() {
                             grouped(s.lengths.output.most.count()));
        }},
       {"gpu_memory_utilization", never_full},
+      {"block_size", never_full},
       {"scheduler_reserve_full_isl", never_full},
       {"watermark", never_full},
       {"scheduling_policy",
@@ -76,7 +77,9 @@ const std::vector<Rule>& rules() {
 
 // The common options, and those of the profile.
 bool has_option(const std::string& profile, const std::string& option) {
-  if (option == "max_num_seqs" || option == "max_model_len" || option == "gpu_memory_utilization") return true;
+  if (option == "max_num_seqs" || option == "max_model_len" || option == "gpu_memory_utilization" || option == "block_size") {
+    return true;
+  }
   const EngineProfile* row = find_engine_profile(profile);
   return row != nullptr && std::find(row->options.begin(), row->options.end(), option) != row->options.end();
 }

@@ -69,7 +69,9 @@ StepPrice SpeculativeStepCost::of(const BatchShape& batch) {
   price.by_cause[Cause::host] -= price.total - price.gpu;
   if (drafter_) add(price, drafting(batch), 1);
   if (drafter_ || batch.proposing_sequences > 0) {
-    price.host += work_.host.per_step + work_.host.per_sequence * batch.proposing_sequences;
+    // Between the levels of a tree its best branches are chosen and their masks built.
+    const std::int64_t levels = work_.sequential && batch.proposing_sequences > 0 ? std::max<std::int64_t>(1, work_.tree_depth) : 1;
+    price.host += (work_.host.per_step + work_.host.per_sequence * batch.proposing_sequences) * levels;
   }
   price.total = overlapped_ ? std::max<Duration>(price.gpu, price.host) : Duration(price.gpu + price.host);
   price.by_cause[Cause::host] += price.total - price.gpu;

@@ -17,7 +17,7 @@ struct DrafterWork {
   std::int64_t extra_rows = 0;        ///< rows a sequence that the first pass takes beyond the step's own
   std::int64_t tree_depth = 0;        ///< passes whatever the number of drafts; 0 = a chain
   std::int64_t tree_topk = 1;         ///< rows a sequence of every later pass
-  HostOverhead host;                  ///< CPU time to prepare the drafter, on top of the step's; `overlapped` as the step's
+  HostOverhead host;                  ///< CPU time to prepare a chain, or each level of a tree; `overlapped` as the step's
 };
 
 /// Verification is the target's step (its batch holds the drafts). Then the drafter's first pass reads every token of the

@@ -70,6 +70,7 @@ class VllmV1Scheduler final : public Scheduler {
   Admission admit(Sequence& sequence, Step& step, Budget& budget, SchedulerListener& listener);
   void schedule(Sequence& sequence, Row row, Step& step, Budget& budget) const;
   [[nodiscard]] static bool decodes(const Sequence& sequence) { return !sequence.prefilling || sequence.placeholders > 0; }
+  void propose(Step& step) const;
   void advance(Step& step);
   void describe(const Step& step, BatchShape& batch) const;
   void check_admissible(const Sequence& sequence) const;

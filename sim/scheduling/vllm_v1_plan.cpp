@@ -22,10 +22,20 @@ bool VllmV1Scheduler::plan_walk(Step& step, SchedulerListener& listener) {
     budget.decodes_only = !step.rows.empty() && !budget.prefill_chunk;
     // Blocks just taken from a victim are for the running ones.
     if (!budget.preempted) plan_waiting(step, budget, listener);
-    if (!step.rows.empty()) return true;
+    if (!step.rows.empty()) {
+      propose(step);
+      return true;
+    }
     // The engine tries again at once unless it first waits for a step in flight.
     if (!budget.preempted || !in_flight_.empty()) return false;
   }
+}
+
+// One number of drafts for the whole batch, by its size when all are admitted.
+void VllmV1Scheduler::propose(Step& step) const {
+  if (!speculation_.on()) return;
+  const std::int64_t drafts = speculation_.tokens(running_.size());
+  for (Row& row : step.rows) row.proposes = row.samples ? drafts : 0;
 }
 
 // Async: the outputs in flight are sure to reach max_tokens, even if all their drafts are rejected.
@@ -183,7 +193,6 @@ void VllmV1Scheduler::schedule(Sequence& sequence, Row row, Step& step, Budget& 
   row.samples = sequence.computed + row.scheduled >= sequence.known() + sequence.placeholders;
   row.decode = decodes(sequence);
   row.logged_as_prefill = sequence.prefilling;
-  if (row.samples && speculation_.on()) row.proposes = speculation_.tokens(running_.size());
   budget.tokens -= row.scheduled;
   budget.rows -= row.scheduled + speculation_.draft_slots();
   step.rows.push_back(row);

