@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@ struct Seen {
   const EngineConfig& engine;
   const PoolMetrics& pool;
   const WorkloadStatistics::Summary& lengths;
+  const std::optional<ModelSpec>& model;
   [[nodiscard]] bool waited_for_memory() const { return pool.preemptions > 0 || pool.kv_cache_usage_peak > 0.9; }
 };
 
@@ -57,6 +60,11 @@ const std::vector<Rule>& rules() {
        }},
       {"gpu_memory_utilization", never_full},
       {"block_size", never_full},
+      {"dtype",
+       [](const Seen& s) {
+         const bool half = s.model && (s.model->release_dtype == DType::bf16 || s.model->release_dtype == DType::fp16);
+         return half ? "bfloat16 and float16 take the same bytes and time" : "";
+       }},
       {"scheduler_reserve_full_isl", never_full},
       {"watermark", never_full},
       {"scheduling_policy",
@@ -77,9 +85,8 @@ const std::vector<Rule>& rules() {
 
 // The common options, and those of the profile.
 bool has_option(const std::string& profile, const std::string& option) {
-  if (option == "max_num_seqs" || option == "max_model_len" || option == "gpu_memory_utilization" || option == "block_size") {
-    return true;
-  }
+  static const std::set<std::string> common{"max_num_seqs", "max_model_len", "gpu_memory_utilization", "block_size", "dtype"};
+  if (common.count(option) > 0) return true;
   const EngineProfile* row = find_engine_profile(profile);
   return row != nullptr && std::find(row->options.begin(), row->options.end(), option) != row->options.end();
 }
@@ -92,7 +99,7 @@ std::vector<std::string> options_without_effect(const Scenario& scenario, const 
     const Pool& pool = scenario.fleet[i];
     for (const Rule& rule : rules()) {
       if (!has_option(pool.engine.profile, rule.option)) continue;
-      const std::string reason = rule.reason({pool.engine, result.metrics.pools.at(i), result.workload.statistics});
+      const std::string reason = rule.reason({pool.engine, result.metrics.pools.at(i), result.workload.statistics, pool.model});
       if (!reason.empty()) lines.push_back(fmt::format("{}: {}: {}", pool.name, rule.option, reason));
     }
   }

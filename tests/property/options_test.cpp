@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/load/engine_profiles.hpp"
 #include "scenarios/report/run_json.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/scenario_text.hpp"
@@ -75,7 +76,7 @@ void check_toggle(const std::string& option, const Config& before, const Config&
 TEST_CASE("toggling any engine option of vLLM changes the run, or the report says why not") {
   const std::map<std::string, Toggle> toggles{
       {"tensor_parallel_size", {"2"}},
-      {"dtype", {"float32"}},
+      {"dtype", {"float32", replaced(base, "gpu_memory_utilization: 0.2", "gpu_memory_utilization: 0.4")}},
       {"quantization", {"fp8"}},
       {"kv_cache_dtype", {"fp8"}},
       {"max_model_len", {"4096"}},
@@ -88,7 +89,7 @@ TEST_CASE("toggling any engine option of vLLM changes the run, or the report say
       {"host_overhead", {"{per_step: 40 ms}"}},
       {"max_num_batched_tokens", {"1024"}},
       {"enable_prefix_caching", {"false"}},
-      {"enable_chunked_prefill", {"false", replaced(base, "max_num_batched_tokens: 2048", "max_num_batched_tokens: 8192")}},
+      {"enable_chunked_prefill", {"false", replaced(base, "max_num_batched_tokens: 2048", "max_num_batched_tokens: 3600")}},
       {"long_prefill_token_threshold", {"256"}},
       {"scheduling_policy", {"priority", replaced(base, base.substr(base.find("workload:")), "workload: {trace: " + prioritised() + "}\n")}},
       {"async_scheduling", {"false"}},
@@ -96,9 +97,12 @@ TEST_CASE("toggling any engine option of vLLM changes the run, or the report say
       {"speculative_config", {"{method: eagle, num_speculative_tokens: 2, acceptance: 0.7}"}},
       {"scheduler_reserve_full_isl", {"false"}},
       {"watermark", {"0.2"}},
+      {"kv_offloading_size", {"8 GiB"}},
+      {"kv_eviction", {"{policy: streaming-llm, sinks: 4, window: 508}"}},
   };
-  // Whatever a resolved scenario holds must have its row here.
-  std::set<std::string> keys;
+  // Every option of the profile, and whatever else a resolved scenario holds, must have its row here.
+  const std::vector<std::string>& options = find_engine_profile("vllm-main-2026")->options;
+  std::set<std::string> keys(options.begin(), options.end());
   for (const std::string& yaml : {base, bare}) {
     const Config engine = test::scenario_of(yaml).resolved.find("fleet")->at(0).find("engine").value();
     for (const auto& [key, value] : engine.entries()) keys.insert(key);
