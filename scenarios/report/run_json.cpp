@@ -73,7 +73,7 @@ Json pool_json(const PoolMetrics& pool) {
   json["total_output_tokens"] = pool.output_tokens;
   json["kv_cache_usage"] = {{"mean", pool.kv_cache_usage_mean}, {"peak", pool.kv_cache_usage_peak}};
   json["preemptions"] = pool.preemptions;
-  json["queue"] = {{"mean", pool.queue_mean}, {"peak", pool.queue_peak}};
+  json["queue"] = {{"mean", pool.queue_mean}, {"peak", pool.queue_peak}, {"share", pool.queue_share}};
   json["running"] = {{"mean", pool.running_mean}, {"peak", pool.running_peak}};
   json["prefix_cache_hit_rate"] = pool.prefix_cache_hit_rate();
   put_kv_memory(json, pool);
@@ -140,8 +140,9 @@ std::vector<std::string> run_warnings(const Scenario& scenario, const RunResult&
 
 std::string knee_text(const RunMetrics& metrics) {
   const MeanInterval& interval = metrics.mean_ttft_interval.value();
-  return fmt::format("near the knee: the mean TTFT is known only to lie between {:.0f} and {:.0f} ms (95 %); a little more load, another seed or "
-                     "other host overhead may move it by a multiple", std::max(0.0, interval.low), interval.high);
+  return fmt::format("near the knee: {:.0f} % of the time requests waited, and the mean TTFT is known only to lie between {:.0f} and {:.0f} ms (95 %); "
+                     "a little more load, another seed or other host overhead may move it by a multiple",
+                     100 * metrics.fleet.queue_share, std::max(0.0, interval.low), interval.high);
 }
 
 std::optional<bool> meets(const Slo& slo, const RunMetrics& metrics) {

@@ -186,12 +186,15 @@ bool MetricsCollector::is_saturated() const {
   return sum[3] > 2.0 * replicas && sum[3] > 1.2 * sum[2] && sum[2] > 1.2 * sum[1];
 }
 
-// Where waiting makes up a good part of the TTFT and its mean still swings from one stretch of the run to the next.
+// Open-loop load that the fleet just carries: requests often wait although every step is full, or the waits that make up a good part of
+// the TTFT swing from one stretch of the run to the next.
 bool MetricsCollector::is_near_knee(const RunMetrics& run) const {
-  constexpr double least_swing = 0.15;
-  constexpr double least_wait = 0.2;
-  return !run.saturated && run.mean_ttft_interval && run.mean_ttft_interval->relative() > least_swing &&
-         run.queue_time.mean > least_wait * run.ttft.mean;
+  constexpr double often = 0.25;
+  constexpr double wide = 0.15;
+  constexpr double good_part = 0.2;
+  if (run.saturated || !run.mean_ttft_interval || timeline_.size() < 16 || timeline_.back().at <= timeline_.front().at) return false;
+  const bool swings = run.mean_ttft_interval->relative() > wide && run.queue_time.mean > good_part * run.ttft.mean;
+  return swings || run.fleet.queue_share > often;
 }
 
 PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
@@ -231,6 +234,7 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
     metrics.kv_waste = {.reserved = pools_[pool].reserved / slots, .internal = pools_[pool].internal / slots, .external = pools_[pool].external / slots};
   }
   metrics.queue_mean = queue / replica_time;
+  metrics.queue_share = sums.queueing.seconds() / replica_time;
   metrics.running_mean = running / replica_time;
   metrics.busy = busy.seconds() / replica_time;
   for (std::size_t i = 0; i < cause_count; ++i) {
@@ -329,6 +333,7 @@ PoolMetrics MetricsCollector::fleet_metrics(const std::vector<PoolMetrics>& pool
     fleet.step_tokens_peak = std::max(fleet.step_tokens_peak, pool.step_tokens_peak);
     fleet.kv_cache_usage_mean += pool.kv_cache_usage_mean * by_replica;
     fleet.queue_mean += pool.queue_mean * by_replica;
+    fleet.queue_share += pool.queue_share * by_replica;
     fleet.running_mean += pool.running_mean * by_replica;
     fleet.busy += pool.busy * by_replica;
     for (std::size_t i = 0; i < cause_count; ++i) fleet.time_by_cause[i] += pool.time_by_cause[i] * by_replica;

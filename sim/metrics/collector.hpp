@@ -60,6 +60,7 @@ class MetricsCollector final : public Observer {
     std::int64_t steps = 0;
     std::int64_t scheduled_tokens = 0;
     Duration busy;
+    Duration queueing;  // busy, and requests still waited
     TimeByCause by_cause;
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs

@@ -86,6 +86,7 @@ struct PoolMetrics {
   double kv_cache_usage_peak = 0;
   double queue_mean = 0;           ///< requests waiting in a replica, over time and replicas
   std::int64_t queue_peak = 0;     ///< in one replica
+  double queue_share = 0;          ///< share of replica time in which a step ran and requests still waited
   double running_mean = 0;
   std::int64_t running_peak = 0;     ///< in one replica
   std::int64_t step_tokens_peak = 0; ///< of one step
@@ -138,7 +139,7 @@ struct RunMetrics {
   Summary ttft, tpot, itl, e2el;  ///< milliseconds
   Summary queue_time;             ///< sent to first admission, milliseconds
   bool saturated = false;         ///< the queue still grew when the last request arrived
-  bool near_knee = false;         ///< not saturated, but waits swing: the TTFT is not determined by this run
+  bool near_knee = false;         ///< not saturated, but close: the TTFT is not determined by this run
   std::optional<MeanInterval> mean_ttft_interval;  ///< milliseconds; absent for short runs
   double mean_outstanding = 0;    ///< time average of requests in the system (Little's law: = rate x mean e2el)
   PoolMetrics fleet;

@@ -95,6 +95,9 @@ TEST_CASE("layers of unlike width share pages by longer blocks") {
   const double concurrency = static_cast<double>(layout.blocks_in(Bytes{50'000'000'000})) / (4096 + 5 * 193);
   CHECK(concurrency * 131072 > 450'000);
   CHECK(concurrency * 131072 < 610'000);
+  // 262144 tokens, the model's context: 8192 + 965 blocks of 19,073: 546 k tokens (vllm-project/vllm#43308 saw 525 k).
+  CHECK(layout.blocks_in(Bytes{50'000'000'000}) == 19'073);
+  CHECK(19'073.0 / static_cast<double>(layout.blocks_of_request(Tokens{262144}, 2048)) * 262144 == Approx(546'000).epsilon(0.001));
 }
 
 TEST_CASE("a hybrid's recurrent state does not grow") {
@@ -106,6 +109,8 @@ TEST_CASE("a hybrid's recurrent state does not grow") {
   for (std::size_t i = 3; i < 64; i += 4) model.layers[i] = {.kv_heads = 4, .head_dim = 256};
   CHECK(kv_bytes_per_token(model, kv_format("fp16", model)) * 262144 == 16384_MiB);
   CHECK(kv_bytes_per_token(model, kv_format("fp8", model)) == 32_KiB);
+  CHECK(kv_bytes_per_token(model, kv_format("fp8", model), {.tensor_parallel_size = 2}) == 16_KiB);
+  CHECK(growing_kv_bytes_per_token(model, kv_format("fp8", model)) * 302'921 == Bytes{9'926'115'328});  // 9.24 GiB
   // Logged for four sequences: 598.5 MiB. 48 x 4 B x (48 x 128 x 128 + (2 x 2048 + 6144) x 3).
   CHECK(recurrent_state_bytes(model) * 4 == Bytes{627'572'736});
   CHECK(627'572'736.0 / 1048576.0 == Approx(598.5).epsilon(1e-4));
