@@ -50,11 +50,13 @@ void MetricsCollector::add_step(ReplicaSums& replica, Time start, Time end, Toke
   replica.total_blocks = planned.total_blocks;
   replica.most_used_blocks = std::max(replica.most_used_blocks, used);
   replica.longest_queue = std::max(replica.longest_queue, planned.waiting);
+  replica.most_host_blocks = std::max(replica.most_host_blocks, planned.host_blocks);
   replica.most_running = std::max(replica.most_running, planned.running);
   replica.most_step_tokens = std::max(replica.most_step_tokens, computed.count());
   ++replica.steps;
   replica.scheduled_tokens += computed.count();
   replica.busy += end - start;
+  if (planned.waiting > 0) replica.queueing += end - start;
   replica.by_cause += price.by_cause;
   replica.flops += price.flops;
   replica.bytes += price.bytes.as_double();
@@ -79,18 +81,20 @@ void MetricsCollector::cache_evicted(PoolId pool, std::int64_t blocks) {
   pools_[pool.value()].counts.prefix_cache_evicted_blocks += blocks;
 }
 
-void MetricsCollector::count_kv(const StepDone& fact, PoolSums& pool) {
-  const StepPlan& plan = *fact.plan;
-  count(pool.counts.swapped_in, fact.pool.value(), plan.swapped.in);
-  count(pool.counts.swapped_out, fact.pool.value(), plan.swapped.out);
-  pool.counts.kv_evicted_tokens += plan.evicted.count();
-  pool.counts.host_blocks_peak = std::max(pool.counts.host_blocks_peak, fact.planned.host_blocks);
-  if (!plan.waste) return;
-  const double seconds = (fact.end - fact.start).seconds();
-  pool.waste_known = true;
-  pool.reserved += plan.waste->reserved.as_double() * seconds;
-  pool.internal += plan.waste->internal.as_double() * seconds;
-  pool.external += plan.waste->external.as_double() * seconds;
+void MetricsCollector::swapped(PoolId pool, const HostTraffic& with_next_step) {
+  PoolMetrics& counts = pools_[pool.value()].counts;
+  count(counts.swapped_in, pool.value(), with_next_step.in);
+  count(counts.swapped_out, pool.value(), with_next_step.out);
+}
+
+void MetricsCollector::kv_evicted(PoolId pool, Tokens dropped) { pools_[pool.value()].counts.kv_evicted_tokens += dropped.count(); }
+
+void MetricsCollector::add_waste(ReplicaSums& replica, Duration time, const std::optional<KvWaste>& waste) {
+  if (!waste) return;
+  replica.waste_known = true;
+  replica.reserved += waste->reserved.as_double() * time.seconds();
+  replica.internal += waste->internal.as_double() * time.seconds();
+  replica.external += waste->external.as_double() * time.seconds();
 }
 
 void MetricsCollector::verified(PoolId pool, const DraftsVerified& drafts) {
@@ -118,7 +122,7 @@ void MetricsCollector::step_done(const StepDone& fact) {
   ReplicaSums& replica = replicas_[fact.replica.value()];
   add_step(replica, fact.start, fact.end, fact.plan->batch.tokens(), fact.planned, *fact.price);
   add_drafting(pools_[fact.pool.value()], fact);
-  count_kv(fact, pools_[fact.pool.value()]);
+  add_waste(replica, fact.end - fact.start, fact.waste);
   replica.used_blocks.set(fact.end, fact.load.total_blocks - fact.load.free_blocks);
   replica.queue.set(fact.end, fact.load.waiting);
   replica.running.set(fact.end, fact.load.running);
@@ -130,6 +134,7 @@ void MetricsCollector::run_done(const DecodeRun& fact) {
   Time previous = fact.previous;
   for (const TimedStep& step : fact.steps) {
     add_step(replica, start, step.end, step.computed, step.planned, step.price);
+    add_waste(replica, step.end - start, step.waste);
     itl_.add(step.end - previous, fact.sequences);
     start = previous = step.end;
   }
@@ -203,13 +208,20 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
   Duration busy;
   TimeByCause by_cause;
   Flops flops;
-  double bytes = 0, used_blocks = 0, total_blocks = 0, queue = 0, running = 0;
+  double bytes = 0, used_blocks = 0, total_blocks = 0, queue = 0, running = 0, queueing = 0;
+  std::optional<KvWasteMetrics> waste;  // token-seconds
   for (std::size_t i = 0; i < replicas_.size(); ++i) {
     if (replica_pool_[i] != pool) continue;
     const ReplicaSums& replica = replicas_[i];
     used_blocks += replica.used_blocks.seconds_until(end);
     queue += replica.queue.seconds_until(end);
     running += replica.running.seconds_until(end);
+    queueing += replica.queueing.seconds();
+    metrics.host_blocks_peak = std::max(metrics.host_blocks_peak, replica.most_host_blocks);
+    if (replica.waste_known) {
+      if (!waste) waste.emplace();
+      waste->reserved += replica.reserved, waste->internal += replica.internal, waste->external += replica.external;
+    }
     metrics.queue_peak = std::max(metrics.queue_peak, replica.longest_queue);
     metrics.running_peak = std::max(metrics.running_peak, replica.most_running);
     metrics.step_tokens_peak = std::max(metrics.step_tokens_peak, replica.most_step_tokens);
@@ -230,11 +242,11 @@ PoolMetrics MetricsCollector::pool_metrics(std::size_t pool, Time end) const {
 
   metrics.kv_cache_usage_mean = total_blocks > 0 ? used_blocks / total_blocks / replica_time : 0.0;
   const double slots = replica_time * static_cast<double>(metrics.facts.num_gpu_blocks * metrics.facts.block_size);
-  if (pools_[pool].waste_known && slots > 0) {
-    metrics.kv_waste = {.reserved = pools_[pool].reserved / slots, .internal = pools_[pool].internal / slots, .external = pools_[pool].external / slots};
+  if (waste && slots > 0) {
+    metrics.kv_waste = {.reserved = waste->reserved / slots, .internal = waste->internal / slots, .external = waste->external / slots};
   }
   metrics.queue_mean = queue / replica_time;
-  metrics.queue_share = sums.queueing.seconds() / replica_time;
+  metrics.queue_share = queueing / replica_time;
   metrics.running_mean = running / replica_time;
   metrics.busy = busy.seconds() / replica_time;
   for (std::size_t i = 0; i < cause_count; ++i) {

@@ -23,6 +23,8 @@ class MetricsCollector final : public Observer {
   void first_token(const Request& request, Time now) override;
   void chunks(const ChunksEmitted& fact) override;
   void verified(PoolId pool, const DraftsVerified& drafts) override;
+  void swapped(PoolId pool, const HostTraffic& with_next_step) override;
+  void kv_evicted(PoolId pool, Tokens dropped) override;
   void offloaded(PoolId pool, const HostTraffic& started) override;
   void cache_evicted(PoolId pool, std::int64_t blocks) override;
   void step_done(const StepDone& fact) override;
@@ -59,11 +61,14 @@ class MetricsCollector final : public Observer {
     std::int64_t most_step_tokens = 0;
     std::int64_t steps = 0;
     std::int64_t scheduled_tokens = 0;
+    std::int64_t most_host_blocks = 0;
     Duration busy;
     Duration queueing;  // busy, and requests still waited
     TimeByCause by_cause;
     Flops flops;
     double bytes = 0;  // may pass 2^63 in long runs
+    bool waste_known = false;
+    double reserved = 0, internal = 0, external = 0;  // token-seconds
   };
   // Of a pool, beside what its replicas sum up.
   struct PoolSums {
@@ -71,11 +76,9 @@ class MetricsCollector final : public Observer {
     Duration drafting;
     double rejected_seconds = 0;
     std::int64_t rejected = 0;  // drafts of the step now ending
-    bool waste_known = false;
-    double reserved = 0, internal = 0, external = 0;  // token-seconds
   };
 
-  void count_kv(const StepDone& fact, PoolSums& pool);
+  static void add_waste(ReplicaSums& replica, Duration time, const std::optional<KvWaste>& waste);
   void count(HostTrafficMetrics& sum, std::size_t pool, const HostTransfer& moved) const;
   static void add_step(ReplicaSums& replica, Time start, Time end, Tokens computed, const SchedulerLoad& planned, const StepPrice& price);
   static void add_drafting(PoolSums& sums, const StepDone& fact);

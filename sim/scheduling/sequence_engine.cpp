@@ -40,6 +40,7 @@ void SequenceEngine::look_ahead(std::int64_t most, DecodesAhead& ahead) const {
   ahead.load = load();
   ahead.load.waiting = waiting();  // the next plan sees all
   ahead.growth_in_window = Tokens{decodes_.growing()};
+  ahead.block_size = config_.block_size;
   decodes_.look_ahead(most, ahead.load.free_blocks, steady_reserve(), ahead.free_blocks);
 }
 

@@ -54,6 +54,8 @@ class VllmV0 final : public RecomputeEngine {
  protected:
   [[nodiscard]] std::int64_t waiting() const override { return RecomputeEngine::waiting() + swap_space_.sequences(); }
 
+  [[nodiscard]] bool is_steady() const override { return RecomputeEngine::is_steady() && !can_swap_in(); }
+
   void give_way(Sequence& victim, StepPlan& plan, SchedulerListener& listener) override {
     if (!swaps_) return RecomputeEngine::give_way(victim, plan, listener);
     const std::int64_t blocks = held_by(victim);
@@ -78,12 +80,16 @@ class VllmV0 final : public RecomputeEngine {
     }
   }
 
-  // As can_swap_in has it: the blocks, one more for the token to come, and the watermark must be free.
+  // The blocks of the first, one more for the token to come, and the watermark must be free.
+  [[nodiscard]] bool can_swap_in() const {
+    if (swap_space_.empty() || running_ >= config_.max_num_seqs || decodes_.size() >= config_.max_num_batched_tokens) return false;
+    return free_blocks_ - (blocks_of(swap_space_.first().computed) + 1) >= kept_free_;
+  }
+
   void swap_in(StepPlan& plan, SchedulerListener& listener) {
-    while (!swap_space_.empty() && running_ < config_.max_num_seqs && decodes_.size() < config_.max_num_batched_tokens) {
+    while (can_swap_in()) {
       Sequence& sequence = swap_space_.first();
       const std::int64_t blocks = blocks_of(sequence.computed);
-      if (free_blocks_ - (blocks + 1) < kept_free_) return;
       swap_space_.take_first(blocks, plan.swapped.in);
       free_blocks_ -= blocks;
       resume(sequence, listener);

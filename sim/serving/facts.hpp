@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct StepDone {
   const StepPrice* price = nullptr;  ///< valid during the call
   SchedulerLoad planned;             ///< right after the step was planned, its blocks taken
   SchedulerLoad load;                ///< after outputs were applied and finished requests left
+  std::optional<KvWaste> waste;      ///< while it ran
   const std::vector<StepRow>* rows = nullptr;  ///< null unless a step log was asked for
 };
 
@@ -41,6 +43,7 @@ struct TimedStep {
   Time end;
   Tokens computed;        ///< rows of its batch
   SchedulerLoad planned;  ///< right after it was planned, its blocks taken
+  std::optional<KvWaste> waste;
 };
 
 /// Completed steps in a row that each gave one token to each of the same sequences, while nothing else happened on the replica.
@@ -64,6 +67,8 @@ class Observer {
   virtual void first_token(const Request& /*request*/, Time /*now*/) {}
   virtual void chunks(const ChunksEmitted& /*fact*/) {}
   virtual void verified(PoolId /*pool*/, const DraftsVerified& /*drafts*/) {}  ///< just before its step's `step_done`
+  virtual void swapped(PoolId /*pool*/, const HostTraffic& /*with_next_step*/) {}
+  virtual void kv_evicted(PoolId /*pool*/, Tokens /*dropped*/) {}
   virtual void offloaded(PoolId /*pool*/, const HostTraffic& /*started*/) {}
   virtual void cache_evicted(PoolId /*pool*/, std::int64_t /*blocks*/) {}
   virtual void step_done(const StepDone& /*fact*/) {}

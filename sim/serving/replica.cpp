@@ -74,6 +74,8 @@ void Replica::plan_steps(Time now) {
     step.timed.end = step.start + std::max<Duration>(step.timed.price.total, Duration::picoseconds(1));
     step.timed.computed = step.plan.batch.tokens();
     step.timed.planned = scheduler_->load();
+    step.timed.waste = step.plan.waste;
+    tell_kv_moves(step.plan);
     ++steps_in_flight_;
   }
   if (steps_in_flight_ > 0) {
@@ -114,6 +116,7 @@ void Replica::complete_step(Time now) {
                       .price = &step.timed.price,
                       .planned = step.timed.planned,
                       .load = scheduler_->load(),
+                      .waste = step.timed.waste,
                       .rows = setup_.log_steps ? &scheduler_->rows() : nullptr};
   for (Observer* observer : observers_) observer->step_done(fact);
   ++oldest_;
@@ -130,6 +133,16 @@ void Replica::preempted(Request& request) {
   ++request.preemptions;
   request.step_start = planned_start();
   for (Observer* observer : observers_) observer->preempted(request, now_);
+}
+
+// Told with the plan, since the step may end within a run.
+void Replica::tell_kv_moves(const StepPlan& plan) {
+  if (plan.swapped.in.blocks + plan.swapped.out.blocks > 0) {
+    for (Observer* observer : observers_) observer->swapped(setup_.pool, plan.swapped);
+  }
+  if (plan.evicted > Tokens{}) {
+    for (Observer* observer : observers_) observer->kv_evicted(setup_.pool, plan.evicted);
+  }
 }
 
 void Replica::offloaded(const HostTraffic& started) {

@@ -71,6 +71,7 @@ class Replica final : public Process, private SchedulerListener {
   void plan_steps(Time now);
   void plan_later(Time now);
   void set_timer(Time now);
+  void tell_kv_moves(const StepPlan& plan);
   void complete_step(Time now);
   StepPrice price_of(const StepPlan& plan);
   /// When the step that is being planned begins: engines that schedule ahead plan it while another runs.

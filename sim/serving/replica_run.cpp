@@ -31,6 +31,10 @@ void Replica::look_ahead() {
     grow(batch);
     step.price = cost_->of(batch);
     step.end += std::max<Duration>(step.price.total, Duration::picoseconds(1));
+    if (step.waste) {
+      const std::int64_t taken = step.planned.free_blocks - free_blocks;
+      step.waste->internal += Tokens{taken * ahead_.block_size - batch.decode_sequences};
+    }
     step.planned.free_blocks = free_blocks;
     run_.push_back(step);
   }

@@ -92,6 +92,7 @@ struct StepRow {
 struct DecodesAhead {
   SchedulerLoad load;                     ///< after planning any of them, but for `free_blocks`
   Tokens growth_in_window;                ///< of BatchShape::decode_context_in_window, each step
+  std::int64_t block_size = 0;            ///< tokens: KvWaste::internal grows by slots taken less tokens that fill them
   std::vector<std::int64_t> free_blocks;  ///< after planning each of them; as many as there are steps
   [[nodiscard]] std::int64_t steps() const { return static_cast<std::int64_t>(free_blocks.size()); }
 };

@@ -120,6 +120,13 @@ TEST_CASE("Swapped bytes come back, and host blocks are free in the end") {
     CHECK(result.metrics.fleet.swapped_out.bytes == static_cast<double>(watcher.bytes_out()));
     CHECK(result.metrics.fleet.swapped_out.sequences == result.metrics.fleet.preemptions);
     moved += watcher.bytes_out();
+    // Without a watcher steps are taken in runs; nothing that moved is forgotten.
+    const PoolMetrics runs = run_text(yaml).metrics.fleet;
+    CHECK(runs.swapped_out.bytes == result.metrics.fleet.swapped_out.bytes);
+    CHECK(runs.swapped_in.bytes == result.metrics.fleet.swapped_in.bytes);
+    CHECK(runs.host_blocks_peak == result.metrics.fleet.host_blocks_peak);
+    CHECK(runs.kv_waste->internal == Approx(result.metrics.fleet.kv_waste->internal));
+    CHECK(runs.steps == result.metrics.fleet.steps);
   }
   CHECK(moved > 0);
 }
