@@ -4,6 +4,7 @@
 #include "scenarios/cli/outputs.hpp"
 #include "scenarios/cli/terminal.hpp"
 #include "scenarios/load/config_json.hpp"
+#include "scenarios/load/expand.hpp"
 #include "scenarios/load/load_scenario.hpp"
 #include "scenarios/plan/plan.hpp"
 #include "scenarios/plan/plan_text.hpp"
@@ -11,11 +12,31 @@
 
 namespace ridgeline::cli {
 
+namespace {
+
+// One of the file's `alternatives:`, where it has any.
+Config chosen_document(const Options& options) {
+  const Config document = load_document(options.operand(), scenario_options(options));
+  const std::vector<ScenarioPoint> points = expand(document);
+  if (const auto sweep = document.find("sweep"); sweep && !sweep->is_null()) throw ConfigError(sweep->mistake("`plan` searches by itself; leave the sweep out"));
+  const auto name = options.get("alternative");
+  std::vector<std::string> names;
+  for (const ScenarioPoint& point : points) {
+    if (name ? point.label == *name : point.label.empty()) return point.document;
+    names.push_back(point.label);
+  }
+  if (name) throw ConfigError("--alternative: unknown name `" + *name + "`" + suggestion(*name, names));
+  throw ConfigError(document.find("alternatives")->mistake("`plan` answers for one of them: choose it with --alternative NAME"));
+}
+
+}  // namespace
+
 int plan_command(const Arguments& arguments) {
   Options options("plan", "Answers a capacity question, as the scenario's `plan:` section asks it: the highest rate its fleet serves within the SLO\n"
                   "(max-rate), the cheapest fleet for its load (cheapest-fleet), or tokens/s/GPU against tokens/s/user (pareto). Without the\n"
                   "section: max-rate for a scenario with a `fleet:`, else cheapest-fleet.", "SCENARIO.yaml");
   declare_scenario_options(options);
+  options.value("alternative", "NAME", "plan for this one of the scenario's `alternatives:`");
   options.value("jobs", "N", "threads (default: one per processor); the answer is the same for any number");
   options.value("json", "FILE", "write the answer as JSON; - for standard output, where nothing else is then printed");
   options.value("out", "FILE", "write the chosen scenario, ready to `run`");
@@ -23,7 +44,7 @@ int plan_command(const Arguments& arguments) {
   if (!options.parse(arguments)) return 0;
   const auto jobs = static_cast<std::size_t>(options.integer("jobs", 1, 1024).value_or(static_cast<std::int64_t>(default_jobs())));
   const ProgressMode mode = progress_mode(options.get("progress"));
-  const Config document = load_document(options.operand(), scenario_options(options));
+  const Config document = chosen_document(options);
 
   Outputs outputs;
   AtomicFile* json_file = outputs.open(options.get("json"));

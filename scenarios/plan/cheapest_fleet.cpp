@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "hardware/power.hpp"
 #include "scenarios/plan/advice.hpp"
 #include "scenarios/plan/goals.hpp"
 #include "scenarios/report/text.hpp"
@@ -83,6 +81,10 @@ class CheapestFleet {
       rule_out(configuration, configuration.refusal == Refusal::memory ? "memory" : "impossible", configuration.why.front().message);
       return;
     }
+    if (configuration.price() <= 0) {
+      rule_out(configuration, "impossible", "has no dated price: give `price_per_gpu_hour`");
+      return;
+    }
     Candidate candidate{.configuration = &configuration, .bounds = replica_bounds(planned_, configuration.replica(), result_.plan.demand)};
     const std::string too_slow = slower_alone_than(planned_.slo, candidate.bounds, result_.plan.demand);
     if (!too_slow.empty()) {
@@ -98,7 +100,7 @@ class CheapestFleet {
       }
       candidate.bounds.capacity = held;
     } else if (result_.plan.demand.knob == LoadKnob::max_concurrency) {
-      candidate.bounds.capacity = 1e12;  // requests may wait as long as the limits allow
+      candidate.bounds.capacity = unbounded_capacity;  // requests may wait as long as the limits allow
     }
     count_replicas(candidate);
     candidates_.push_back(std::move(candidate));
@@ -134,8 +136,8 @@ class CheapestFleet {
     result_.plan.counts = found.counts;
     for (const FoundFleet& fleet : found.found) result_.plan.rows.push_back(row_of(fleet));
     if (found.found.empty()) return;
-    result_.fleet = with_spares(found.found.front().fleet);
-    needed_fleet_ = chosen(found.found.front().fleet);
+    cheapest_ = found.found.front().fleet;
+    result_.fleet = with_spares(cheapest_);
   }
 
   [[nodiscard]] Chosen chosen(const Fleet& fleet) const {
@@ -168,10 +170,28 @@ class CheapestFleet {
     return met;
   }
 
+  // What spares add to a fleet: their share of the price of the needed replicas, and idle power.
+  struct SpareCost {
+    double price_factor = 1.0;
+    Watts idle;
+  };
+
+  [[nodiscard]] SpareCost spare_cost(const Fleet& fleet) const {
+    SpareCost cost;
+    double needed = 0.0, all = 0.0;
+    for (const auto& part : fleet) {
+      const Configuration& configuration = *candidates_[part.first].configuration;
+      const int spares = spares_of(part);
+      needed += configuration.price() * part.second;
+      all += configuration.price() * (part.second + spares);
+      cost.idle += configuration.replica().gpu->idle * static_cast<double>(spares * configuration.replica().gpus());
+    }
+    if (needed > 0) cost.price_factor = all / needed;
+    return cost;
+  }
+
   FleetRow row_of(const FoundFleet& found) {
     FleetRow row{.label = fleet_label(chosen(found.fleet)), .price = found.price, .figures = judged_.at(found.fleet)};
-    Watts idle;
-    double needed_price = 0.0;
     for (const auto& part : found.fleet) {
       const Candidate& candidate = candidates_[part.first];
       const int spares = spares_of(part), gpus = candidate.configuration->replica().gpus();
@@ -181,13 +201,11 @@ class CheapestFleet {
       row.price_low += candidate.configuration->price_low.count() * (part.second + spares);
       row.price_high += candidate.configuration->price_high.count() * (part.second + spares);
       row.held += candidate.bounds.held * part.second;
-      idle += candidate.configuration->replica().gpu->idle * static_cast<double>(spares * gpus);
-      needed_price += candidate.configuration->price() * part.second;
+      if (row.alone.ttft < candidate.bounds.ttft) row.alone = candidate.bounds;
     }
-    if (row.figures.usd_per_million_output_tokens && needed_price > 0) {
-      row.usd_per_million_output_tokens = row.figures.usd_per_million_output_tokens->mean * found.price / needed_price;
-    }
-    if (row.figures.watts) row.watts = row.figures.watts->mean + idle.count();
+    const SpareCost spare = spare_cost(found.fleet);
+    if (row.figures.usd_per_million_output_tokens) row.usd_per_million_output_tokens = row.figures.usd_per_million_output_tokens->mean * spare.price_factor;
+    if (row.figures.watts) row.watts = row.figures.watts->mean + spare.idle.count();
     row.smaller_fails = why_smaller_fails(found);
     return row;
   }
@@ -202,10 +220,13 @@ class CheapestFleet {
 
   // The busiest part was planned for; all of it decides the cost of a token.
   void confirm() {
-    if (!cut_ || result_.fleet.empty()) return;
-    Scenario scenario = scenario_of_fleet(needed_fleet_);
-    scenario.workload = whole_;
-    result_.plan.whole_workload = figures_of(scenario, {evaluator_.one(scenario, 0)});
+    if (!cut_ || cheapest_.empty()) return;
+    const Scenario scenario = scenario_of(cheapest_, whole_);
+    CheapestFleetPlan& plan = result_.plan;
+    plan.whole_workload = figures_of(scenario, {evaluator_.one(scenario, 0)});
+    const SpareCost spare = spare_cost(cheapest_);
+    if (plan.whole_workload->usd_per_million_output_tokens) plan.whole_usd_per_million = plan.whole_workload->usd_per_million_output_tokens->mean * spare.price_factor;
+    if (plan.whole_workload->watts) plan.whole_watts = plan.whole_workload->watts->mean + spare.idle.count();
   }
 
   const std::vector<Configuration>& configurations_;
@@ -218,7 +239,7 @@ class CheapestFleet {
   std::vector<Candidate> candidates_;
   std::map<Fleet, FleetFigures> judged_;
   ChosenFleet result_;
-  Chosen needed_fleet_;    // the cheapest without its spares
+  Fleet cheapest_;         // spares not counted
 };
 
 }  // namespace

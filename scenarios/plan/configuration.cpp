@@ -117,6 +117,13 @@ Config pool_map(const GpuOffer& offer, const Combination& combination, const Sou
   return pool.with("engine", combination.engine);
 }
 
+// What sets it apart, and the degree in any case.
+std::string label_of(const GpuOffer& offer, const Combination& combination, const Configuration& configuration) {
+  const bool fixed_degree = !combination.engine.find(degree_key) && configuration.refusal == Refusal::none;
+  const std::string degree = fixed_degree ? axis_label(degree_key, std::to_string(configuration.replica().tensor_parallel_size)) : "";
+  return offer.gpu.scalar() + degree + combination.label;
+}
+
 // A mistake that no configuration escapes is the user's; memory is left to the goal, which knows what to advise.
 void throw_shared_mistakes(const std::vector<Configuration>& all) {
   Diagnostics errors;
@@ -151,9 +158,9 @@ std::vector<Configuration> configurations(const Config& document, const PlanRequ
     }
     for (const Combination& combination : combinations(axes, request.where)) {
       Configuration configuration;
-      configuration.label = offer.gpu.scalar() + combination.label;
       configuration.pool = pool_map(offer, combination, request.where);
       resolve(document, configuration);
+      configuration.label = label_of(offer, combination, configuration);
       set_price(offer, configuration);
       all.push_back(std::move(configuration));
     }

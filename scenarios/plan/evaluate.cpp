@@ -7,7 +7,6 @@
 
 #include "scenarios/report/text.hpp"
 #include "scenarios/study/metric.hpp"
-#include "scenarios/study/parallel.hpp"
 #include "scenarios/study/replications.hpp"
 
 namespace ridgeline {
@@ -110,13 +109,12 @@ FleetFigures figures_of(const Scenario& scenario, const std::vector<RunResult>& 
 }
 
 std::vector<RunResult> Evaluator::runs(const Scenario& scenario, std::size_t first, std::size_t count) {
-  std::vector<RunResult> results = replicate(scenario, first, count, options_.jobs);
-  this->count(static_cast<std::int64_t>(count));
-  return results;
+  return replicate(scenario, first, count, options_.jobs, [&](std::size_t) { count_run(); });
 }
 
-void Evaluator::count(std::int64_t simulations) {
-  simulations_ += simulations;
+void Evaluator::count_run() {
+  const std::scoped_lock lock(counting_);
+  ++simulations_;
   if (options_.progress) options_.progress(simulations_);
 }
 

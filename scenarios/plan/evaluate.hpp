@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -61,17 +62,19 @@ class Evaluator {
   /// One run of replication `index`.
   RunResult one(const Scenario& scenario, std::size_t index);
 
+  /// Runs so far.
   [[nodiscard]] std::int64_t simulations() const { return simulations_; }
   [[nodiscard]] std::size_t replications() const { return replications_; }
   [[nodiscard]] std::size_t jobs() const { return options_.jobs; }
-  /// For those who run by themselves.
-  void count(std::int64_t simulations);
+  /// For those who run by themselves, on any thread.
+  void count_run();
 
  private:
   std::vector<RunResult> runs(const Scenario& scenario, std::size_t first, std::size_t count);
 
   std::size_t replications_;
   PlanOptions options_;
+  std::mutex counting_;  // guards simulations_ while threads run
   std::int64_t simulations_ = 0;
 };
 

@@ -35,11 +35,12 @@ struct ReplicationKnee {
   std::string limit;
 };
 
-ReplicationKnee knee_of(const Scenario& scenario, LoadKnob knob, const KneeSearch& search, std::size_t replication) {
+ReplicationKnee knee_of(const Scenario& scenario, LoadKnob knob, const KneeSearch& search, std::size_t replication, Evaluator& evaluator) {
   ReplicationKnee found;
   double lowest_miss = 0.0;
   const auto meets = [&](double load) {
     const FleetFigures figures = figures_of(scenario, {run(with_seed(loaded(scenario, knob, load), scenario.seed + replication))});
+    evaluator.count_run();
     if (figures.met == 0 && (lowest_miss == 0.0 || load < lowest_miss)) lowest_miss = load, found.limit = figures.misses;
     return figures.met > 0;
   };
@@ -56,6 +57,12 @@ KneeSearch search_for(const MaxRatePlan& plan, const PlanRequest& request) {
     search.start = std::max(1.0, search.most / 2);
     return search;
   }
+  if (plan.bound >= unbounded_capacity) {  // start from what the scenario says, and look far
+    search.start = plan.demand.load;
+    search.least = plan.demand.load / 1024;
+    search.most = plan.demand.load * 1024;
+    return search;
+  }
   search.start = plan.bound / 2;
   search.least = plan.bound / 1024;
   search.most = plan.bound * 4;  // the bound is one: a load above it fails
@@ -64,7 +71,7 @@ KneeSearch search_for(const MaxRatePlan& plan, const PlanRequest& request) {
 
 // Runs as long as the highest thinkable rate needs; the same requests at every load.
 void lengthen(Scenario& scenario, MaxRatePlan& plan, const PlanRequest& request) {
-  if (plan.demand.knob != LoadKnob::request_rate || request.num_prompts) return;
+  if (plan.demand.knob != LoadKnob::request_rate || request.num_prompts || plan.bound >= unbounded_capacity) return;
   scenario.workload = planned_workload(loaded(scenario, plan.demand.knob, plan.bound), std::nullopt);
   scenario.workload.arrival->request_rate = RequestsPerSecond{plan.demand.load};
   plan.demand.requests = *scenario.workload.num_prompts;
@@ -91,16 +98,13 @@ MaxRatePlan max_rate(const Scenario& given, const PlanRequest& request, Evaluato
   const KneeSearch search = search_for(plan, request);
   const LoadKnob knob = plan.demand.knob;
   const auto found = parallel_map(evaluator.replications(), evaluator.jobs(),
-                                  [&](std::size_t replication) { return knee_of(scenario, knob, search, replication); });
-  std::int64_t runs = 0;
+                                  [&](std::size_t replication) { return knee_of(scenario, knob, search, replication, evaluator); });
   bool some_fail = false;
   for (const ReplicationKnee& replication : found) {
-    runs += static_cast<std::int64_t>(replication.knee.tried.size());
     if (replication.knee.passes) plan.knees.push_back(*replication.knee.passes);
     some_fail = some_fail || replication.knee.fails;
     if (plan.limit.empty()) plan.limit = replication.limit;
   }
-  evaluator.count(runs);
   plan.all_that_fits = !some_fail;
   if (plan.knees.size() == found.size()) {
     plan.load = estimate(plan.knees);

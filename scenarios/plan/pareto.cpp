@@ -145,8 +145,7 @@ ParetoPlan pareto(const std::vector<Configuration>& configurations, const PlanRe
   const auto runs = parallel_map(cases.size() * replications, evaluator.jobs(), [&](std::size_t i) {
     const Scenario& scenario = cases[i / replications].scenario;
     return run(with_seed(scenario, scenario.seed + i % replications));
-  });
-  evaluator.count(static_cast<std::int64_t>(runs.size()));
+  }, [&](std::size_t) { evaluator.count_run(); });
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const auto first = runs.begin() + static_cast<std::ptrdiff_t>(i * replications);
     plan.points.push_back(point_of(cases[i], {first, first + static_cast<std::ptrdiff_t>(replications)}));

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/load/load_scenario.hpp"
+#include "scenarios/load/reading.hpp"
 #include "scenarios/plan/goals.hpp"
 
 namespace ridgeline {
@@ -30,8 +31,9 @@ Config with_defaults(Config document, const PlanRequest& request, std::vector<st
     const auto arrival = workload->find("arrival");
     const bool steps = arrival && arrival->is_map() && arrival->find("rates");
     if (!ends && !steps) document = document.with("workload.num_prompts", scalar("5000"));
-    const bool arrives = workload->find("arrival") || workload->find("request_rate") || workload->find("preset") || workload->find("trace");
-    if (request.goal == PlanGoal::pareto && !arrives && !workload->find("max_concurrency")) document = document.with("workload.max_concurrency", scalar("1"));
+    // Pareto points state their own; the loader wants to know how requests arrive all the same.
+    const bool arrives = arrival || workload->find("request_rate") || workload->find("trace") || workload->find("max_concurrency");
+    if (request.goal == PlanGoal::pareto && !arrives) document = document.with("workload.max_concurrency", scalar("1"));
   }
   const auto slo = document.find("slo");
   if (slo && slo->is_map() && !slo->find("percentile") && !slo->find("goodput")) {
@@ -57,6 +59,34 @@ void describe_scenario(const Scenario& scenario, PlanResult& result) {
   result.seed = scenario.seed;
   result.slo = scenario.slo;
   result.workload = describe(scenario.workload);
+}
+
+// The description without how requests arrive, which the points of a front state themselves.
+std::string lengths_of(const std::string& described) {
+  const std::size_t lengths = described.find("input tokens"), loop = described.rfind(", ");
+  return lengths == std::string::npos || loop <= lengths ? described : described.substr(lengths, loop - lengths);
+}
+
+// Files named beside the scenario are found from wherever the chosen one is written.
+Config with_whole_paths(Config document) {
+  const auto anchor = [&](const std::string& path, const std::optional<Config>& node, bool is_file) {
+    if (node && node->is_scalar() && is_file) document = document.with(path, Config::make_scalar(find_file(node->scalar(), node->where()), node->where(), path));
+  };
+  const auto is_path = [](const std::optional<Config>& node) { return node && node->is_scalar() && looks_like_path(node->scalar(), {".json", ".yaml", ".yml"}); };
+  anchor("model", document.find("model"), is_path(document.find("model")));
+  if (const auto trace = document.find("workload")->find("trace")) {
+    anchor(trace->is_map() ? "workload.trace.file" : "workload.trace", trace->is_map() ? trace->find("file") : trace, true);
+  }
+  if (const auto cost = document.find("cost"); cost && cost->is_map()) anchor("cost.table", cost->find("table"), true);
+  if (const auto fleet = document.find("fleet"); fleet && fleet->is_sequence()) {
+    for (std::size_t i = 0; i < fleet->size(); ++i) {
+      for (const char* key : {"model", "gpu", "node", "calibration"}) {
+        const auto node = fleet->at(i).find(key);
+        anchor(fmt::format("fleet[{}].{}", i, key), node, is_path(node));
+      }
+    }
+  }
+  return document;
 }
 
 Config chosen_document(const Config& document, const std::vector<std::pair<const Configuration*, int>>& fleet) {
@@ -101,6 +131,7 @@ PlanResult plan(const Config& whole, const PlanOptions& options) {
     add_warnings(scenario.warnings, result, seen);
     MaxRatePlan answer = max_rate(scenario, request, evaluator);
     if (answer.load) result.chosen = at_answer(document, scenario.workload, answer);
+    if (result.chosen) result.chosen = with_whole_paths(*result.chosen);
     result.answer = std::move(answer);
     return result;
   }
@@ -111,11 +142,12 @@ PlanResult plan(const Config& whole, const PlanOptions& options) {
     add_warnings(candidate.scenario.warnings, result, seen);
   }
   if (request.goal == PlanGoal::pareto) {
+    result.workload = lengths_of(result.workload) + ", closed loops";
     result.answer = pareto(candidates, request, evaluator);
     return result;
   }
   ChosenFleet answer = cheapest_fleet(candidates, request, evaluator);
-  if (!answer.fleet.empty()) result.chosen = chosen_document(document, answer.fleet);
+  if (!answer.fleet.empty()) result.chosen = with_whole_paths(chosen_document(document, answer.fleet));
   result.answer = std::move(answer.plan);
   return result;
 }

@@ -74,7 +74,7 @@ Json answer_json(const MaxRatePlan& plan) {
   json["feasible"] = plan.load.has_value();
   json["max_load"] = estimate_json(plan.load);
   json["by_replication"] = plan.knees;
-  json["bound"] = plan.bound;
+  json["bound"] = plan.bound < unbounded_capacity ? Json(plan.bound) : Json();
   json["limit"] = plan.limit.empty() ? Json() : Json(plan.limit);
   json["all_that_fits"] = plan.all_that_fits;
   json["alone"] = {{"ttft_ms", plan.alone.ttft.milliseconds()}, {"tpot_ms", plan.alone.tpot.milliseconds()}};
@@ -98,6 +98,7 @@ Json row_json(const FleetRow& row) {
   json["usd_per_million_output_tokens"] = number(row.usd_per_million_output_tokens);
   json["watts"] = number(row.watts);
   json["longest_requests_held"] = row.held;
+  json["alone"] = {{"ttft_ms", row.alone.ttft.milliseconds()}, {"tpot_ms", row.alone.tpot.milliseconds()}};
   json["one_replica_fewer"] = row.smaller_fails.empty() ? Json() : Json(row.smaller_fails);
   json["figures"] = figures_json(row.figures);
   return json;
@@ -112,6 +113,8 @@ Json answer_json(const CheapestFleetPlan& plan) {
   json["fleets"] = Json::array();
   for (const FleetRow& row : plan.rows) json["fleets"].push_back(row_json(row));
   json["whole_workload"] = plan.whole_workload ? figures_json(*plan.whole_workload) : Json();
+  json["whole_workload_usd_per_million_output_tokens"] = number(plan.whole_usd_per_million);
+  json["whole_workload_watts"] = number(plan.whole_watts);
   json["search"] = {{"configurations", plan.configurations}, {"ruled_out_configurations", plan.ruled_out.size()},
                     {"ruled_out_fleets", plan.ruled_out_points}, {"fleets", plan.counts.points}, {"pruned_by_capacity", plan.counts.capacity},
                     {"pruned_by_price", plan.counts.price}, {"decided_by_order", plan.counts.order}, {"simulated", plan.counts.judged},

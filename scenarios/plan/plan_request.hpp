@@ -43,7 +43,8 @@ struct PlanRequest {
   bool mixed = false;
 
   std::optional<Availability> availability;
-  double kv_margin = 0.05;           ///< closed loops: KV memory must hold this much more than the requests in flight
+  double kv_margin = 0.10;           ///< closed loops without limits: the KV memory must hold this much more than the requests in
+                                     ///< flight, since its size is predicted within 5 to 10 %
   int top = 5;                       ///< fleets to list, the cheapest of each GPU type or pair of them
   int replications = 3;              ///< seeds a fleet must pass; intervals come from them
   double tolerance = 0.01;           ///< of the highest rate

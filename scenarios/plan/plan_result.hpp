@@ -42,6 +42,7 @@ struct FleetRow {
   int replicas = 0, spares = 0, gpus = 0;  ///< gpus: spares included
   double price = 0.0, price_low = 0.0, price_high = 0.0;  ///< USD/h, spares included
   double held = 0.0;               ///< longest requests whose KV the fleet holds at once
+  ReplicaBounds alone;             ///< of the slowest kind of replica: one request that has it to itself
   std::optional<double> usd_per_million_output_tokens;    ///< spares included
   std::optional<double> watts;     ///< spares idle
   FleetFigures figures;            ///< of the planned period, spares down
@@ -64,6 +65,7 @@ struct CheapestFleetPlan {
   std::int64_t ruled_out_points = 0;  ///< fleets of those that were
   std::vector<std::string> advice; ///< where nothing serves: what would help, with figures
   std::optional<FleetFigures> whole_workload;  ///< the cheapest under all of the workload, where only its busiest part was planned for
+  std::optional<double> whole_usd_per_million, whole_watts;  ///< the same, spares included
   std::int64_t simulations = 0;
 };
 

@@ -12,9 +12,9 @@ namespace ridgeline {
 
 namespace {
 
-// "226 ± 12"; without an interval where there is one sample.
+// "226 ± 12"; without an interval where there is one sample, or where seeds make no difference (fixed lengths in a closed loop).
 std::string with_interval(const Estimate& value) {
-  return value.samples < 2 ? figure(value.mean) : fmt::format("{} ± {}", figure(value.mean), figure(value.half_width));
+  return value.samples < 2 || value.half_width == 0 ? figure(value.mean) : fmt::format("{} ± {}", figure(value.mean), figure(value.half_width));
 }
 std::string with_interval(const std::optional<Estimate>& value) { return value ? with_interval(*value) : "-"; }
 std::string or_dash(const std::optional<double>& value) { return value ? figure(*value) : "-"; }
@@ -39,11 +39,17 @@ std::string heading(const PlanResult& result) {
 
 std::string tail_name(const PlanResult& result, const char* metric) { return fmt::format("{} p{:.0f}, ms", metric, quoted_percentile(result.slo)); }
 
-// Only what was asked for, with counts.
+// A long message without what it says in parentheses: the JSON has all of it.
+std::string brief(const std::string& message) {
+  const std::size_t open = message.find(" ("), close = message.rfind(')');
+  const bool is_long = message.size() > 160 && open != std::string::npos && close != std::string::npos && close > open;
+  return is_long ? message.substr(0, open) + message.substr(close + 1) : message;
+}
+
 std::string ruled_out_text(const std::vector<RuledOut>& ruled_out, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < std::min(most, ruled_out.size()); ++i) {
-    text += fmt::format("    {}: {}: {}\n", ruled_out[i].label, ruled_out[i].reason, ruled_out[i].detail);
+    text += fmt::format("    {}: {}: {}\n", ruled_out[i].label, ruled_out[i].reason, brief(ruled_out[i].detail));
   }
   if (ruled_out.size() > most) text += fmt::format("    and {} more (all of them in the JSON)\n", ruled_out.size() - most);
   return text.empty() ? "" : "\n  ruled out before simulating:\n" + text;
@@ -67,7 +73,7 @@ std::string answer_text(const PlanResult& result, const MaxRatePlan& plan) {
   if (plan.load->samples > 1) text += fmt::format(", 95 % interval {} to {}", figure(plan.load->low()), figure(plan.load->high()));
   text += plan.all_that_fits ? "\n  all that the KV memory keeps resident; the objective would allow more\n"
                              : fmt::format("\n  just above it: {}\n", plan.limit);
-  if (plan.demand.knob != LoadKnob::max_concurrency) {
+  if (plan.demand.knob != LoadKnob::max_concurrency && plan.bound < unbounded_capacity) {
     text += fmt::format("  step prices alone would allow at most {} (limited by {})\n",
                         load_text(plan.demand.knob, plan.bound), plan.alone.limited_by);
   }
@@ -93,6 +99,7 @@ std::string search_text(const CheapestFleetPlan& plan) {
   for (const auto& [reason, count] : reasons) out += fmt::format("{}{} by {}", out.empty() ? "" : ", ", count, reason);
   const SearchCounts& counts = plan.counts;
   std::string text = fmt::format("  {} configurations of a replica: {} ruled out{}\n", plan.configurations, plan.ruled_out.size(), out.empty() ? "" : " (" + out + ")");
+  if (counts.points == 0) return text;
   text += fmt::format("  {} fleets of the rest: {} can't carry the load by their step prices, {} are dearer than those found, {} follow from a\n"
                       "  smaller or larger fleet, {} simulated ({} runs of {} requests)\n",
                       grouped(counts.points), grouped(counts.capacity), grouped(counts.price), grouped(counts.order), grouped(counts.judged),
@@ -106,7 +113,7 @@ std::string fleet_table(const PlanResult& result, const CheapestFleetPlan& plan)
   TextTable table;
   std::vector<std::string> head{"fleet", "GPUs", "USD/h", "USD/M out", "watts", "TTFT p50, ms", tail_name(result, "TTFT"), tail_name(result, "TPOT"), "within SLO", "busy"};
   if (spares) head.insert(head.begin() + 1, "spares");
-  if (closed) head.insert(head.begin() + 1, "KV holds");
+  if (closed) head.insert(head.begin() + 1, {"KV holds", "TTFT alone, ms"});
   table.add(head);
   for (const FleetRow& row : plan.rows) {
     const FleetFigures& figures = row.figures;
@@ -114,10 +121,22 @@ std::string fleet_table(const PlanResult& result, const CheapestFleetPlan& plan)
                                    with_interval(figures.ttft_p50_ms), with_interval(figures.ttft_ms), with_interval(figures.tpot_ms),
                                    figures.slo_attainment ? percent(figures.slo_attainment->mean) : "-", percent(figures.busy.mean)};
     if (spares) cells.insert(cells.begin() + 1, fmt::format("+{}", row.spares));
-    if (closed) cells.insert(cells.begin() + 1, figure(row.held));
+    if (closed) cells.insert(cells.begin() + 1, {figure(row.held), figure(row.alone.ttft.milliseconds())});
     table.add(std::move(cells));
   }
   return table.text("  ");
+}
+
+// A limit that lies within the interval of what was measured: other days may miss it.
+std::string close_calls(const Slo& slo, const FleetFigures& figures) {
+  std::string text;
+  const auto check = [&](const char* name, const std::optional<Duration>& limit, const std::optional<Estimate>& value) {
+    if (!limit || !value || value->samples < 2 || value->high() <= limit->milliseconds()) return;
+    text += fmt::format("  close call: {} p{:.0f} {} ms, limit {} ms\n", name, quoted_percentile(slo), with_interval(*value), figure(limit->milliseconds()));
+  };
+  if (slo.goodput_share) return "";
+  check("TTFT", slo.ttft, figures.ttft_ms), check("TPOT", slo.tpot, figures.tpot_ms), check("E2EL", slo.e2el, figures.e2el_ms);
+  return text;
 }
 
 std::string infeasible_text(const CheapestFleetPlan& plan) {
@@ -145,10 +164,11 @@ std::string answer_text(const PlanResult& result, const CheapestFleetPlan& plan)
   text += fmt::format("  cheapest fleet: {}{}, {} USD/h\n", best.label, best.spares > 0 ? fmt::format(" and {} spare", best.spares) : "",
                       range(best.price_low, best.price_high));
   if (!best.smaller_fails.empty()) text += fmt::format("  one replica fewer: {}\n", best.smaller_fails);
+  text += close_calls(result.slo, best.figures);
   if (plan.whole_workload) {
     const FleetFigures& whole = *plan.whole_workload;
-    text += fmt::format("  over all of the workload: {} USD per million output tokens, {} W, {} of the requests within the objective, busy {}\n",
-                        whole.usd_per_million_output_tokens ? figure(whole.usd_per_million_output_tokens->mean) : "-", whole.watts ? figure(whole.watts->mean) : "-",
+    text += fmt::format("  over all of the workload: {} USD per million output tokens, {} W{}; {} of the requests within every limit, busy {}\n",
+                        or_dash(plan.whole_usd_per_million), or_dash(plan.whole_watts), best.spares > 0 ? " (spares included)" : "",
                         whole.slo_attainment ? percent(whole.slo_attainment->mean) : "-", percent(whole.busy.mean));
   }
   text += "\n" + fleet_table(result, plan) + "\n";

@@ -11,7 +11,7 @@ namespace ridgeline {
 
 namespace {
 
-constexpr double unbounded = 1e12;
+constexpr double unbounded = unbounded_capacity;
 
 // Kernel prices are not quite affine in what they compute; the best batch between the tried ones may be this much better.
 constexpr double slack = 0.97;
@@ -76,7 +76,7 @@ class Bounding {
     const auto cap = [&](double rate, const char* reason) {
       if (rate < bounds.capacity) bounds.capacity = rate, bounds.limited_by = reason;
     };
-    if (scenario_.cost.kind != CostKind::constant && !speculates) cap(work_rate(), "work");
+    if (!speculates) cap(scenario_.cost.kind == CostKind::constant ? constant_rate() : work_rate(), "work");
     if (!speculates && decodes_ > 0) {
       cap(decode_rate(std::nullopt) / decodes_, "batch");
       if (const auto limit = token_limit()) cap(decode_rate(limit) / decodes_ / share_of(scenario_.slo), "TPOT");
@@ -108,6 +108,13 @@ class Bounding {
       done += piece;
     }
     return time;
+  }
+
+  // Steps of one length, whatever is in them: rows and sequences are what is scarce.
+  double constant_rate() const {
+    const double per_step = std::min(static_cast<double>(rows_) / (demand_.mean_input + decodes_),
+                                     static_cast<double>(engine_.max_num_seqs) / std::max(1.0, demand_.mean_output));
+    return per_step / scenario_.cost.step_time.seconds();
   }
 
   double work_rate() {

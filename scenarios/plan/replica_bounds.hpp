@@ -8,6 +8,9 @@
 
 namespace ridgeline {
 
+/// Capacity of a replica whose step prices bound nothing.
+inline constexpr double unbounded_capacity = 1e12;
+
 struct ReplicaBounds {
   // Of a request that has the replica to itself, at the objective's percentile of prompt and output lengths.
   Duration ttft;

@@ -34,7 +34,7 @@ TEST_CASE("Wrong command lines exit with 1 and say why") {
                          Row{"run nowhere.yaml", "nowhere.yaml: no such file"}, Row{"run /tmp", "is a directory"},
                          Row{"run x.yaml --jsom f", "unknown option `--jsom`; did you mean `--json`?"},
                          Row{"list gpu", "did you mean `gpus`"},
-                         Row{"explain --model llama-2-7b", "--gpu"}}) {
+                         Row{"plan nowhere.yaml", "nowhere.yaml: no such file"}, Row{"explain --model llama-2-7b", "--gpu"}}) {
     INFO(row.arguments);
     const Outcome outcome = run(std::string(row.arguments) + " 2>&1");
     INFO(outcome.output);
