@@ -45,10 +45,12 @@ double busiest_rate(const ArrivalConfig& arrival) {
   return most;
 }
 
-// Prompt tokens that the prefix cache holds after the first request.
+// Prompt tokens that the prefix cache may hold after the first request: at most these.
 std::int64_t cached_tokens(const Scenario& scenario) {
   const bool caching = std::all_of(scenario.fleet.begin(), scenario.fleet.end(), [](const Pool& pool) { return pool.engine.enable_prefix_caching; });
-  return caching && scenario.workload.shared_prefix ? scenario.workload.shared_prefix->tokens.count() : 0;
+  if (!caching || !scenario.workload.shared_prefix) return 0;
+  const LengthConfig& prefix = scenario.workload.shared_prefix->tokens;
+  return (prefix.distribution == LengthConfig::Distribution::fixed ? prefix.tokens : prefix.most).count();
 }
 
 }  // namespace

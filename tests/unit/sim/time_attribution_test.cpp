@@ -40,6 +40,7 @@ class Listed final : public RequestSource {
     spec.output = spec.max_tokens = Tokens{output};
     specs_.push_back(spec);
   }
+  Time next_arrival() override { return next_ < specs_.size() ? specs_[next_].arrival : Time::max(); }
   std::optional<RequestSpec> next() override {
     return next_ < specs_.size() ? std::optional(specs_[next_++]) : std::nullopt;
   }
@@ -67,7 +68,7 @@ std::map<std::int64_t, RequestTime> attributed(const EngineConfig& config, Liste
   Cluster cluster(queue, source, {}, {&attribution});
   cluster.add_replica({.id = ReplicaId{0}, .pool = PoolId{0}, .name = "one"},
                       find_row(schedulers(), config.scheduler, "scheduler").make(config, "replica"), std::make_shared<LinearCost>());
-  cluster.set_router(make_round_robin(1, 0));
+  cluster.set_router(make_round_robin({.replicas = 1}));
   cluster.start();
   while (queue.run_next()) {
   }
