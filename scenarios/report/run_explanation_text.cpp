@@ -23,7 +23,8 @@ constexpr Words own_causes[] = {{TimePart::weights, "reading weights"},       {T
 
 constexpr Words others[] = {{TimePart::queue, "waiting in the queue"},     {TimePart::prefills, "other requests' prompts"},
                             {TimePart::decodes, "other requests' decodes"}, {TimePart::preempted, "preempted, waiting to come back"},
-                            {TimePart::recomputation, "recomputing what a preemption threw away"}, {TimePart::idle, "idle engine"}};
+                            {TimePart::recomputation, "recomputing what a preemption threw away"}, {TimePart::swap, "swapping KV"},
+                            {TimePart::idle, "idle engine"}};
 
 struct Share {
   double share = 0.0;

@@ -66,9 +66,11 @@ void TimeAttribution::step_done(const StepDone& fact) {
     charge_chunk(*live, chunk, fact, step);
   }
   replica.clocks.decoding += step.decoding;
-  replica.clocks.decoding[TimePart::prefills] += step.time - step.decoding.total();
+  replica.clocks.decoding[TimePart::prefills] += step.time - step.swap - step.decoding.total();
+  replica.clocks.decoding[TimePart::swap] += step.swap;
   replica.clocks.waiting[TimePart::prefills] += step.prefills;
-  replica.clocks.waiting[TimePart::decodes] += step.time - step.prefills;
+  replica.clocks.waiting[TimePart::decodes] += step.time - step.swap - step.prefills;
+  replica.clocks.waiting[TimePart::swap] += step.swap;
   replica.now = fact.end;
   for (const PrefillChunk& chunk : fact.plan->batch.chunks) {
     Live* const live = find(chunk.request);
@@ -92,7 +94,8 @@ void TimeAttribution::take_starts(ReplicaTime& replica, Time until) {
     Live* const live = find(milestone.row);
     if (live == nullptr) continue;  // preempted by a plan made ahead of its last token
     charge(*live, replica);
-    live->phase = milestone.kind == Milestone::Kind::admitted ? Phase::prefilling : Phase::preempted;
+    const bool back = milestone.kind == Milestone::Kind::admitted;
+    live->phase = !back ? Phase::preempted : live->emitted ? Phase::decoding : Phase::prefilling;
   }
   replica.starts.erase(replica.starts.begin(), replica.starts.begin() + static_cast<std::ptrdiff_t>(taken));
 }
@@ -126,36 +129,38 @@ void TimeAttribution::charge(Live& live, const ReplicaTime& replica) {
 void TimeAttribution::charge_chunk(Live& live, const PrefillChunk& chunk, const StepDone& fact, const Step& step) {
   const BatchShape& batch = fact.plan->batch;
   const std::int64_t end = chunk.history.count() + chunk.new_tokens.count();
-  TimeByCause own;
-  if (batch.chunks.size() == 1 && batch.decode_sequences == 0 && batch.padding == Tokens{}) {
-    own = scaled_to(fact.price->by_cause, step.time);
-  } else {
-    scratch_.clear();
-    scratch_.chunks.push_back(chunk);
-    scratch_.sampled_sequences = end >= live.prompt ? 1 : 0;
-    const TimeByCause alone = costs_[fact.pool.value()]->of(scratch_).by_cause;
-    own = scaled_to(alone, std::min(alone.total(), step.time));
-  }
+  const Duration computing = step.time - step.swap;
+  scratch_.clear();
+  scratch_.chunks.push_back(chunk);
+  scratch_.sampled_sequences = end >= live.prompt ? 1 : 0;
+  const bool alone = batch.chunks.size() == 1 && batch.decode_sequences == 0 && batch.padding == Tokens{};
+  TimeByCause own = costs_[fact.pool.value()]->of(alone ? batch : scratch_).by_cause;
+  own = scaled_to(own, alone ? computing : std::min(own.total(), computing));
   TimeParts& parts = live.parts();
   if (chunk.history.count() < live.computed || live.emitted) parts[TimePart::recomputation] += own.total();
   else parts += own;
   const Duration others = std::max(Duration{}, Duration{step.prefills - own.total()});
   parts[TimePart::prefills] += others;
-  parts[TimePart::decodes] += step.time - own.total() - others;
+  parts[TimePart::decodes] += computing - own.total() - others;
+  parts[TimePart::swap] += step.swap;
   live.computed = std::max(live.computed, end);
 }
 
 TimeAttribution::Step TimeAttribution::split(const StepDone& fact) {
   const BatchShape& batch = fact.plan->batch;
-  Step step{.time = fact.end - fact.start};
+  Step step{.time = fact.end - fact.start, .swap = {}, .prefills = {}, .decoding = {}};
+  const bool swaps = fact.plan->swapped.in.bytes > Bytes{} || fact.plan->swapped.out.bytes > Bytes{};
+  if (swaps) step.swap = fact.price->total - costs_[fact.pool.value()]->of(batch).total;
+  const Duration computing = step.time - step.swap;
   const auto priced = [&](const BatchShape& part) {
     const TimeByCause price = costs_[fact.pool.value()]->of(part).by_cause;
-    return scaled_to(price, std::min(price.total(), step.time));
+    return scaled_to(price, std::min(price.total(), computing));
   };
   if (batch.chunks.empty()) {
-    step.decoding = scaled_to(fact.price->by_cause, step.time);  // a step takes at least a picosecond
+    // A step takes at least a picosecond, whatever its price.
+    step.decoding = scaled_to(swaps ? costs_[fact.pool.value()]->of(batch).by_cause : fact.price->by_cause, computing);
   } else if (batch.decode_sequences == 0) {
-    step.prefills = step.time;
+    step.prefills = computing;
   } else {
     scratch_ = batch;
     scratch_.chunks.clear();

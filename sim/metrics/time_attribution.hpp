@@ -83,6 +83,7 @@ class TimeAttribution final : public Observer {
   /// A step's time as both kinds of request see it.
   struct Step {
     Duration time;
+    Duration swap;          // its share that moves KV to host memory and back
     Duration prefills;      // its prompts without its decodes
     TimeByCause decoding;   // its decodes without its prompts
   };

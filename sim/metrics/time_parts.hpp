@@ -19,14 +19,15 @@ enum class TimePart : std::uint8_t {
   decodes,        ///< other requests' decodes beside or before its own prompt
   preempted,      ///< thrown out, waiting to be admitted again
   recomputation,  ///< of what a preemption threw away
+  swap,           ///< KV of preempted requests crosses the host link in its steps
   idle,           ///< admitted, while its replica ran nothing
 };
-inline constexpr std::size_t time_part_count = 13;
+inline constexpr std::size_t time_part_count = 14;
 
 constexpr std::string_view to_string(TimePart part) {
   constexpr std::array<std::string_view, time_part_count> names{
       "queue", "weights", "kv", "activations", "compute", "communication", "overhead",
-      "host", "prefills", "decodes", "preempted", "recomputation", "idle"};
+      "host", "prefills", "decodes", "preempted", "recomputation", "swap", "idle"};
   return names[static_cast<std::size_t>(part)];
 }
 

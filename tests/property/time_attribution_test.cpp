@@ -50,10 +50,11 @@ std::string random_scenario(std::uint64_t seed) {
   const std::int64_t budget = sequences + between(draw, 16, 300);
   const bool async = between(draw, 0, 1) == 1;
   const bool caching = between(draw, 0, 1) == 1;
-  const std::string vllm = fmt::format(", max_num_batched_tokens: {}, async_scheduling: {}, enable_prefix_caching: {}", budget, async, caching);
+  const std::string drafts = async || between(draw, 0, 1) > 0 ? "" : ", speculative_config: {method: ngram, num_speculative_tokens: 3, acceptance: 0.6}";
+  const std::string vllm = fmt::format(", max_num_batched_tokens: {}, async_scheduling: {}, enable_prefix_caching: {}{}", budget, async, caching, drafts);
   const std::string whole = fmt::format(", max_num_batched_tokens: {}", input + output + sequences);
   const std::pair<std::string, std::string> engines[] = {
-      {"vllm-main-2026", vllm}, {"vllm-0.11", vllm},          {"vllm-v0", whole}, {"sglang", fmt::format(", enable_mixed_chunk: {}", async)},
+      {"vllm-main-2026", vllm}, {"vllm-0.11", vllm},          {"vllm-v0", whole + (async ? ", preemption_mode: swap" : "")}, {"sglang", fmt::format(", enable_mixed_chunk: {}", async)},
       {"tensorrt-llm", whole},  {"sarathi", fmt::format(", max_num_batched_tokens: {}", budget)}, {"orca", ""},
       {"static", ""},           {"static-early-free", ""},    {"dynamic-batching", ", max_queue_delay: 5 ms"}};
   const auto& [profile, flags] = engines[seed % std::size(engines)];
@@ -130,7 +131,7 @@ TEST_CASE("the parts of every latency sum to the measured one, to the picosecond
   CHECK(preemptions > 100);
   CHECK(mixed_steps > 1000);
   for (const TimePart part : {TimePart::queue, TimePart::weights, TimePart::kv, TimePart::compute, TimePart::overhead, TimePart::host,
-                              TimePart::prefills, TimePart::decodes, TimePart::preempted, TimePart::recomputation}) {
+                              TimePart::prefills, TimePart::decodes, TimePart::preempted, TimePart::recomputation, TimePart::swap}) {
     INFO(to_string(part));
     CHECK(seen[part] > Duration{});
   }
