@@ -11,13 +11,15 @@
 
 namespace ridgeline {
 
-/// A direct-mapped table from batches with at most one prompt piece to prices; a batch may push out another.
+/// A direct-mapped table from batches without drafts and padding, with at most one prompt piece; a batch may push out another.
 /// Starts small and doubles while batches push out each other.
 class PriceMemo {
  public:
   PriceMemo() : entries_(least_entries) {}
 
-  [[nodiscard]] static bool takes(const BatchShape& batch) { return batch.chunks.size() <= 1; }
+  [[nodiscard]] static bool takes(const BatchShape& batch) {
+    return batch.chunks.size() <= 1 && batch.verified_drafts == 0 && batch.proposing_sequences == 0 && batch.padding == Tokens{};
+  }
 
   /// The price under the batch's place: valid if `known`, else to be filled in.
   struct Place {
@@ -37,7 +39,7 @@ class PriceMemo {
   }
 
  private:
-  using Key = std::array<std::int64_t, 12>;  // all zero for no batch
+  using Key = std::array<std::int64_t, 7>;  // all zero for no batch
   struct Entry {
     Key key{};
     StepPrice price;
@@ -47,10 +49,9 @@ class PriceMemo {
 
   static Key key_of(const BatchShape& batch) {
     const PrefillChunk chunk = batch.chunks.empty() ? PrefillChunk{} : batch.chunks.front();
-    return {batch.decode_context.count(), batch.decode_sequences,    batch.decode_queries.count(),
-            batch.decode_context_in_window.count(), batch.sampled_sequences, batch.proposing_sequences,
-            batch.padding.count(),        chunk.new_tokens.count(),  chunk.history.count(),
-            batch.verified_drafts,        batch.proposals,           batch.proposing_context.count()};
+    return {batch.decode_context.count(),   batch.decode_sequences, batch.decode_context_in_window.count(),
+            batch.decode_queries.count(),   batch.sampled_sequences, chunk.new_tokens.count(),
+            chunk.history.count()};
   }
 
   static bool same(const Key& a, const Key& b) {
@@ -62,8 +63,8 @@ class PriceMemo {
   [[nodiscard]] std::size_t index_of(const Key& key) const {
     // The numbers that tell batches of one scenario apart, spread by odd constants; the high bits are the best mixed.
     const auto part = [&](std::size_t i) { return static_cast<std::uint64_t>(key[i]); };
-    const std::uint64_t hash = part(0) * 0x9e3779b97f4a7c15ULL + part(1) * 0xc2b2ae3d27d4eb4fULL + part(3) * 0x165667b19e3779f9ULL +
-                               part(7) * 0xd6e8feb86659fd93ULL + part(8) * 0xa0761d6478bd642fULL;
+    const std::uint64_t hash = part(0) * 0x9e3779b97f4a7c15ULL + part(1) * 0xc2b2ae3d27d4eb4fULL + part(2) * 0x165667b19e3779f9ULL +
+                               part(5) * 0xd6e8feb86659fd93ULL + part(6) * 0xa0761d6478bd642fULL;
     return static_cast<std::size_t>((hash ^ (hash >> 32)) * 0x9e3779b97f4a7c15ULL >> 40) & (entries_.size() - 1);
   }
 
