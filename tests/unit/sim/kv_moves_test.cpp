@@ -3,6 +3,7 @@
 
 #include "sim/base/rng.hpp"
 #include "sim/engine/event_queue.hpp"
+#include "sim/cost/composed_step_cost.hpp"
 #include "sim/metrics/collector.hpp"
 #include "sim/routing/builtin.hpp"
 #include "sim/scheduling/builtin.hpp"
@@ -16,22 +17,25 @@ namespace {
 /// 60 requests of 1 to 150 prompt and 1 to 90 output tokens, up to 20 ms apart.
 class RandomRequests final : public RequestSource {
  public:
-  explicit RandomRequests(std::uint64_t seed) : stream_(seed, "kv moves test", "requests") {}
-  std::optional<RequestSpec> next() override {
-    if (row_ == 60) return std::nullopt;
-    RequestSpec spec;
-    spec.row = row_++;
-    now_ += Duration::microseconds(below(20'000));
-    spec.arrival = now_;
-    spec.input = Tokens{1 + below(150)};
-    spec.output = spec.max_tokens = Tokens{1 + below(90)};
-    return spec;
+  explicit RandomRequests(std::uint64_t seed) : stream_(seed, "kv moves test", "requests") {
+    for (std::int64_t row = 0; row < 60; ++row) {
+      RequestSpec spec;
+      spec.row = row;
+      now_ += Duration::microseconds(below(20'000));
+      spec.arrival = now_;
+      spec.input = Tokens{1 + below(150)};
+      spec.output = spec.max_tokens = Tokens{1 + below(90)};
+      specs_.push_back(spec);
+    }
   }
+  Time next_arrival() override { return next_ < specs_.size() ? specs_[next_].arrival : Time::max(); }
+  std::optional<RequestSpec> next() override { return next_ < specs_.size() ? std::optional(specs_[next_++]) : std::nullopt; }
 
  private:
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(stream_() % static_cast<std::uint64_t>(n)); }
   RandomStream stream_;
-  std::int64_t row_ = 0;
+  std::vector<RequestSpec> specs_;
+  std::size_t next_ = 0;
   Time now_;
 };
 
@@ -43,7 +47,7 @@ RunMetrics metrics_of(const EngineConfig& config, std::uint64_t seed, bool singl
   cluster.add_replica({.id = ReplicaId{0}, .pool = PoolId{0}, .name = "one", .host_link = config.host_kv.link, .single_steps = single_steps},
                       find_row(schedulers(), config.scheduler, "scheduler").make(config, "replica"),
                       std::make_shared<ConstantStepCost>(Duration::milliseconds(1)));
-  cluster.set_router(make_round_robin(1, 0));
+  cluster.set_router(make_round_robin({.replicas = 1}));
   cluster.start();
   while (queue.run_next()) {
   }
