@@ -34,6 +34,8 @@ TEST_CASE("Conversations: caching helps, and more where the router brings turns 
     CHECK(hits(aware) > hits("round-robin") + 0.1);
     CHECK(ttft(aware) < ttft("round-robin"));
   }
-  // A session that stays finds all of its history: nothing finds more.
-  CHECK(hits("session-affinity") > 0.7);
+  // A session that stays finds its history as long as memory keeps it. With six turns of 1,200 tokens in, 250 out and a prefix of 1,000,
+  // 79 % of all prompt tokens have been seen before; four caches of some 460,000 tokens lose a part of that.
+  CHECK(hits("session-affinity") > 0.6);
+  CHECK(hits("session-affinity") < 0.79);
 }

@@ -1,4 +1,5 @@
 // What breaks trace parsers, each on a small hand-made sample.
+#include "tests/support/folder.hpp"
 #include "tests/unit/workloads/support.hpp"
 #include "workloads/traces/instant.hpp"
 
@@ -317,7 +318,8 @@ TEST_CASE("Unreadable rows are named by file and line") {
 
 TEST_CASE("Files that are no traces") {
   CHECK(contains(mistakes_in("trace: /nowhere/x.csv"), "trace: /nowhere/x.csv: no such file"));
-  CHECK(contains(mistakes_in("trace: /"), "is a directory without"));
+  const test::Folder empty;
+  CHECK(contains(mistakes_in("trace: " + empty.path.string()), "is a directory without"));
   CHECK(contains(replay_complaint(""), "is empty"));
   CHECK(contains(replay_complaint(azure_header + "\n"), "has no rows"));
   CHECK(contains(replay_complaint("0,374,44\n1,2,3\n"), "expected a header"));
