@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/report/text.hpp"
+#include "workloads/traces/session_trace.hpp"
 
 namespace ridgeline {
 
@@ -53,6 +54,14 @@ std::int64_t cached_tokens(const Scenario& scenario) {
   return (prefix.distribution == LengthConfig::Distribution::fixed ? prefix.tokens : prefix.most).count();
 }
 
+// What is asked and when must follow from a rate: not so where requests wait for answers, or clients have rates of their own.
+void require_plannable(const WorkloadConfig& workload) {
+  if (workload.sessions || (workload.trace && has_sessions(*workload.trace))) {
+    throw ConfigError("plan: sessions, whose requests wait for answers, can't be planned in this version; `sweep` compares fleets under them");
+  }
+  if (workload.servegen) throw ConfigError("plan: a `servegen` workload can't be planned in this version; `sweep` compares fleets under it");
+}
+
 }  // namespace
 
 double share_of(const Slo& slo) {
@@ -61,6 +70,7 @@ double share_of(const Slo& slo) {
 }
 
 WorkloadConfig planned_workload(const Scenario& scenario, std::optional<std::int64_t> num_prompts) {
+  require_plannable(scenario.workload);
   WorkloadConfig workload = scenario.workload;
   if (has_steps(workload)) {
     workload.arrival->process = Process::gamma;
@@ -83,6 +93,7 @@ WorkloadConfig planned_workload(const Scenario& scenario, std::optional<std::int
 }
 
 Demand measure_demand(const Scenario& scenario) {
+  require_plannable(scenario.workload);
   Demand demand;
   demand.knob = knob_of(scenario.workload);
   demand.load = load_of(scenario.workload, demand.knob);

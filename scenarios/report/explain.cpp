@@ -1,7 +1,10 @@
 #include "scenarios/report/explain.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "hardware/device.hpp"
+#include "hardware/roofline.hpp"
 #include "models/kv_bytes.hpp"
 #include "scenarios/build/step_cost.hpp"
 
@@ -58,12 +61,30 @@ void add(OperatorRow& sum, const OperatorRow& row) {
 struct Pricing {
   std::shared_ptr<const WorkModel> model;
   std::shared_ptr<const DeviceModel> device;
+  std::shared_ptr<const DeviceModel> roofline;  // usual efficiencies
   std::shared_ptr<StepCost> step_cost;
 };
 
 Pricing make_pricing(const Pool& pool) {
   const Scenario scenario;  // priced by the roofline, whatever the scenario's `cost:` says
-  return {make_work_model(pool), make_device(scenario, pool), make_step_cost(scenario, pool)};
+  return {make_work_model(pool), make_device(scenario, pool), make_roofline_model(*pool.gpu, usual_roofline), make_step_cost(scenario, pool)};
+}
+
+// What attention would move and take by the roofline. `scores_in_hbm`: scores and probabilities of 16 bits each are written and
+// read back between three kernels.
+void add_attention(OperatorRow& sum, const Op& op, bool scores_in_hbm, const DeviceModel& roofline) {
+  const AttentionShape& shape = std::get<AttentionShape>(op.shape);
+  Op attention = op;
+  Duration kernels;
+  if (scores_in_hbm) {
+    const double scores = op.flops.count() / (2.0 * static_cast<double>(shape.head_dim + shape.value_dim));
+    attention.activation_bytes += Bytes{std::llround(4 * 2.0 * scores)};
+    kernels = usual_roofline.fixed * 2;
+  }
+  sum.flops += op.flops * static_cast<double>(op.repeats);
+  sum.kv += op.kv_bytes * op.repeats;
+  sum.activations += attention.activation_bytes * op.repeats;
+  sum.time += (roofline.price(attention).time + kernels) * op.repeats;
 }
 
 ExplainedStep explain_step(const std::string& name, const BatchShape& batch, Pricing& pricing) {
@@ -87,6 +108,10 @@ ExplainedStep explain_step(const std::string& name, const BatchShape& batch, Pri
       step.by_cause[static_cast<Cause>(i)] += price.by_cause[static_cast<Cause>(i)] * op.repeats;
     }
     add(step.sum, row);
+    if (row.attention) {
+      add_attention(step.materialised_attention, op, true, *pricing.roofline);
+      add_attention(step.fused_attention, op, false, *pricing.roofline);
+    }
     step.rows.push_back(std::move(row));
   }
   step.sum.name = "sum";

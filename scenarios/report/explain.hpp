@@ -42,6 +42,9 @@ struct ExplainedStep {
   OperatorRow sum;          ///< of all rows
   TimeByCause by_cause;     ///< of the operators
   StepPrice step;           ///< as simulated: with CUDA-graph padding and host time
+  /// Attention with scores and probabilities going through HBM, as before FlashAttention (Dao et al. 2022, algorithm 0), and
+  /// with none of that; both by the roofline at usual efficiencies, so that only the difference in bytes and kernels shows.
+  OperatorRow materialised_attention, fused_attention;
 };
 
 /// One step of a curve over batch or over prompt length.

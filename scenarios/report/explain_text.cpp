@@ -97,6 +97,12 @@ std::string step_text(const Explanation& e, const ExplainedStep& step) {
   text += table.text("  ");
   text += fmt::format("  as simulated: {} (GPU {}, host {} {}); {}\n", time_text(step.step.total), time_text(step.step.gpu),
                       time_text(step.step.host), e.pool.host.overlapped ? "beside it" : "after it", causes_text(step.step.by_cause));
+  const OperatorRow& eager = step.materialised_attention;
+  const OperatorRow& fused = step.fused_attention;
+  if (eager.time > Duration{}) {
+    text += fmt::format("  without FlashAttention attention would move {} instead of {} and take {} instead of {} (both by the roofline)\n",
+                        si(eager.bytes().as_double(), "B"), si(fused.bytes().as_double(), "B"), time_text(eager.time), time_text(fused.time));
+  }
   if (step.batch.proposals > 0) {
     text += fmt::format("  of that, {} to propose the next drafts; {} tokens a step expected\n", time_text(step.step.drafting),
                         figure(expected_tokens_per_step(*e.pool.engine.speculation)));
@@ -194,6 +200,10 @@ Json step_json(const ExplainedStep& step) {
   json["host_time_us"] = step.step.host.microseconds();
   if (step.batch.proposals > 0) json["drafting_time_us"] = step.step.drafting.microseconds();
   json["time_by_cause_us"] = causes_json(step.step.by_cause);
+  const auto by_roofline = [](const OperatorRow& row) { return Json{{"bytes", row.bytes().count()}, {"time_us", row.time.microseconds()}}; };
+  if (step.materialised_attention.time > Duration{}) {
+    json["attention_by_roofline"] = {{"fused", by_roofline(step.fused_attention)}, {"scores_in_hbm", by_roofline(step.materialised_attention)}};
+  }
   return json;
 }
 
