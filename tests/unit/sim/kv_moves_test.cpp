@@ -1,9 +1,10 @@
 // Swap traffic and waste are counted alike whether a replica takes its steps one by one or in runs.
 #include <memory>
+#include <optional>
 
 #include "sim/base/rng.hpp"
-#include "sim/engine/event_queue.hpp"
 #include "sim/cost/composed_step_cost.hpp"
+#include "sim/engine/event_queue.hpp"
 #include "sim/metrics/collector.hpp"
 #include "sim/routing/builtin.hpp"
 #include "sim/scheduling/builtin.hpp"
@@ -17,26 +18,30 @@ namespace {
 /// 60 requests of 1 to 150 prompt and 1 to 90 output tokens, up to 20 ms apart.
 class RandomRequests final : public RequestSource {
  public:
-  explicit RandomRequests(std::uint64_t seed) : stream_(seed, "kv moves test", "requests") {
-    for (std::int64_t row = 0; row < 60; ++row) {
-      RequestSpec spec;
-      spec.row = row;
-      now_ += Duration::microseconds(below(20'000));
-      spec.arrival = now_;
-      spec.input = Tokens{1 + below(150)};
-      spec.output = spec.max_tokens = Tokens{1 + below(90)};
-      specs_.push_back(spec);
-    }
+  explicit RandomRequests(std::uint64_t seed) : stream_(seed, "kv moves test", "requests") { draw(); }
+  Time next_arrival() override { return next_ ? next_->arrival : Time::max(); }
+  std::optional<RequestSpec> next() override {
+    const std::optional<RequestSpec> drawn = next_;
+    draw();
+    return drawn;
   }
-  Time next_arrival() override { return next_ < specs_.size() ? specs_[next_].arrival : Time::max(); }
-  std::optional<RequestSpec> next() override { return next_ < specs_.size() ? std::optional(specs_[next_++]) : std::nullopt; }
 
  private:
+  void draw() {
+    next_.reset();
+    if (row_ == 60) return;
+    RequestSpec& spec = next_.emplace();
+    spec.row = row_++;
+    now_ += Duration::microseconds(below(20'000));
+    spec.arrival = now_;
+    spec.input = Tokens{1 + below(150)};
+    spec.output = spec.max_tokens = Tokens{1 + below(90)};
+  }
   std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(stream_() % static_cast<std::uint64_t>(n)); }
   RandomStream stream_;
-  std::vector<RequestSpec> specs_;
-  std::size_t next_ = 0;
+  std::int64_t row_ = 0;
   Time now_;
+  std::optional<RequestSpec> next_;
 };
 
 RunMetrics metrics_of(const EngineConfig& config, std::uint64_t seed, bool single_steps) {
