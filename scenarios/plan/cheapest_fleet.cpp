@@ -126,11 +126,14 @@ class CheapestFleet {
       ReplicaOption option{.capacity = candidate.bounds.capacity, .least = candidate.least,
                            .kind = candidate.configuration->replica().gpu->name};
       for (int n = 0; n <= candidate.most; ++n) {
-        option.price.push_back(candidate.configuration->price() * (n + candidate.spares[static_cast<std::size_t>(n)]));
+        const int installed = n + candidate.spares[static_cast<std::size_t>(n)];
+        option.price.push_back(candidate.configuration->price() * installed);
+        option.gpus.push_back(candidate.configuration->replica().gpus() * installed);
       }
       options.push_back(std::move(option));
     }
-    FleetSearch search{.load = load_to_carry(planned_, result_.plan.demand), .top = request_.top, .mixed = request_.mixed};
+    FleetSearch search{.load = load_to_carry(planned_, result_.plan.demand), .most_gpus = request_.max_gpus.value_or(0), .top = request_.top,
+                       .mixed = request_.mixed};
     if (request_.max_price) search.most_price = request_.max_price->count();
     const FleetSearchResult found = cheapest_fleets(options, search, [&](const Fleet& fleet) { return passes(fleet); });
     result_.plan.counts = found.counts;

@@ -21,6 +21,7 @@ struct Line {
   Fleet fixed;           // empty, or one other option
   double carried = 0.0;  // capacity of `fixed`
   double paid = 0.0;     // its price
+  int gpus = 0;          // its GPUs
 };
 
 class Search {
@@ -63,7 +64,8 @@ class Search {
     const ReplicaOption& column = options_[first];
     for (int n = column.least; n <= column.most(); ++n) {
       const auto count = static_cast<std::size_t>(n);
-      search_line({.option = second, .fixed = {{first, n}}, .carried = column.capacity * n, .paid = column.price[count]});
+      search_line({.option = second, .fixed = {{first, n}}, .carried = column.capacity * n, .paid = column.price[count],
+                   .gpus = column.gpus.empty() ? 0 : column.gpus[count]});
     }
   }
 
@@ -159,8 +161,11 @@ class Search {
     const double limit = price_limit(line);
     int n = option.most();
     while (n > 0) {
-      const double price = line.paid + option.price[static_cast<std::size_t>(n)];
-      if (price < limit && (search_.most_price <= 0 || price <= search_.most_price)) break;
+      const auto count = static_cast<std::size_t>(n);
+      const double price = line.paid + option.price[count];
+      const int gpus = line.gpus + (option.gpus.empty() ? 0 : option.gpus[count]);
+      const bool allowed = (search_.most_price <= 0 || price <= search_.most_price) && (search_.most_gpus <= 0 || gpus <= search_.most_gpus);
+      if (price < limit && allowed) break;
       --n;
     }
     return n;

@@ -13,6 +13,7 @@ namespace ridgeline {
 /// One kind of replica, as far as the search needs to know it.
 struct ReplicaOption {
   std::vector<double> price;  ///< price[n] = dollars per hour of n replicas, spares included; rising, price[0] = 0
+  std::vector<int> gpus;      ///< the same in GPUs; may be empty where GPUs are not limited
   double capacity = 0.0;      ///< upper bound of the load one replica can carry; 0 = can't serve at all
   int least = 1;              ///< replicas; fewer are not in the space
   std::string kind;           ///< options of one kind (one GPU type) are not mixed with each other
@@ -26,6 +27,7 @@ using Fleet = std::vector<std::pair<std::size_t, int>>;
 struct FleetSearch {
   double load = 0.0;      ///< what the capacities must sum to
   double most_price = 0;  ///< dollars per hour; 0 = no limit
+  int most_gpus = 0;      ///< of the whole fleet; 0 = no limit
   int top = 1;            ///< how many fleets to find, the cheapest of each kind (GPU type, or pair of them)
   bool mixed = false;     ///< also pairs of options of different kinds
 };
@@ -34,7 +36,7 @@ struct FleetSearch {
 struct SearchCounts {
   std::int64_t points = 0;      ///< fleets in the space
   std::int64_t capacity = 0;    ///< the bound says they can't carry the load
-  std::int64_t price = 0;       ///< dearer than the fleets already found
+  std::int64_t price = 0;       ///< dearer than the fleets already found, or beyond a limit of the search
   std::int64_t order = 0;       ///< decided by a smaller fleet that passed or a larger one that failed
   std::int64_t judged = 0;      ///< by the judge
 };

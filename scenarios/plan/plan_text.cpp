@@ -100,8 +100,8 @@ std::string search_text(const CheapestFleetPlan& plan) {
   const SearchCounts& counts = plan.counts;
   std::string text = fmt::format("  {} configurations of a replica: {} ruled out{}\n", plan.configurations, plan.ruled_out.size(), out.empty() ? "" : " (" + out + ")");
   if (counts.points == 0) return text;
-  text += fmt::format("  {} fleets of the rest: {} can't carry the load by their step prices, {} are dearer than those found, {} follow from a\n"
-                      "  smaller or larger fleet, {} simulated ({} runs of {} requests)\n",
+  text += fmt::format("  {} fleets of the rest: {} can't carry the load by their step prices, {} are dearer than those found or beyond a limit,\n  {} follow from a "
+                      "smaller or larger fleet, {} simulated ({} runs of {} requests)\n",
                       grouped(counts.points), grouped(counts.capacity), grouped(counts.price), grouped(counts.order), grouped(counts.judged),
                       grouped(plan.simulations), grouped(plan.demand.requests));
   return text;

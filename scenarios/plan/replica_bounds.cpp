@@ -64,8 +64,9 @@ class Bounding {
     ReplicaBounds bounds;
     bounds.held = held();
     bounds.ttft = prefill_alone();
-    const bool speculates = engine_.speculation.has_value();
-    bounds.tpot = speculates ? Duration{} : step_cost_->of(decode_step(1, demand_.mean_input, window_)).total;
+    // Accepted drafts and dropped KV make tokens cheaper than their shapes say.
+    const bool cheaper_tokens = engine_.speculation || engine_.kv_eviction.on();
+    bounds.tpot = cheaper_tokens ? Duration{} : step_cost_->of(decode_step(1, demand_.mean_input, window_)).total;
     bounds.e2el = bounds.tpot * std::max<std::int64_t>(0, demand_.tail_output.count() - 1);
     if (demand_.knob == LoadKnob::max_concurrency) {
       bounds.capacity = bounds.held;
@@ -76,8 +77,8 @@ class Bounding {
     const auto cap = [&](double rate, const char* reason) {
       if (rate < bounds.capacity) bounds.capacity = rate, bounds.limited_by = reason;
     };
-    if (!speculates) cap(scenario_.cost.kind == CostKind::constant ? constant_rate() : work_rate(), "work");
-    if (!speculates && decodes_ > 0) {
+    if (!cheaper_tokens) cap(scenario_.cost.kind == CostKind::constant ? constant_rate() : work_rate(), "work");
+    if (!cheaper_tokens && decodes_ > 0) {
       cap(decode_rate(std::nullopt) / decodes_, "batch");
       if (const auto limit = token_limit()) cap(decode_rate(limit) / decodes_ / share_of(scenario_.slo), "TPOT");
     }

@@ -26,7 +26,7 @@ struct ReplicaBounds {
 ///  - batch: decode rate at the largest batch that `max_num_seqs` and the KV memory allow;
 ///  - TPOT: decode rate at the largest batch whose step keeps the TPOT limit (steps are near affine in the batch, so an average
 ///    step within the limit means an average batch below that one).
-/// Parts whose price depends on luck (speculation, cached prompts of traces) are left out, which keeps the bound a bound.
+/// Parts whose price depends on luck (speculation, dropped KV, cached prompts of traces) are left out, which keeps the bound a bound.
 ReplicaBounds replica_bounds(const Scenario& scenario, const Pool& pool, const Demand& demand);
 
 }  // namespace ridgeline

@@ -139,6 +139,15 @@ TEST_CASE("One fleet is listed for each kind, and a price limit is kept") {
     CHECK(world.passes(fleet.fleet));
     CHECK((fleet.fails.empty() || !world.passes(fleet.fails)));
   }
+  for (ReplicaOption& option : world.options) {
+    for (int n = 0; n <= option.most(); ++n) option.gpus.push_back(8 * n);
+  }
+  const auto few = cheapest_fleets(world.options, {.load = world.load, .most_gpus = 48, .top = 10, .mixed = true}, judge);
+  for (const FoundFleet& fleet : few.found) {
+    int replicas = 0;
+    for (const auto& [option, count] : fleet.fleet) replicas += count;
+    CHECK(replicas <= 6);
+  }
   const auto none = cheapest_fleets(world.options, {.load = world.load, .most_price = found.found.front().price * 0.99, .top = 10}, judge);
   CHECK(none.found.empty());
 }
