@@ -18,14 +18,32 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
+// Cells of one line; a cell in double quotes may hold commas and doubled quotes (RFC 4180, without line breaks).
 std::vector<std::string> split(std::string_view line) {
   std::vector<std::string> cells;
-  for (std::size_t start = 0;;) {
-    const std::size_t comma = line.find(',', start);
-    cells.emplace_back(trimmed(line.substr(start, comma - start)));
-    if (comma == std::string_view::npos) return cells;
-    start = comma + 1;
+  std::string cell;
+  bool quoted = false, was_quoted = false;
+  const auto close = [&] {
+    cells.push_back(was_quoted ? cell : std::string(trimmed(cell)));
+    cell.clear();
+    was_quoted = false;
+  };
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
+      cell += line[++i];
+    } else if (c == '"' && (quoted || trimmed(cell).empty())) {
+      quoted = !quoted;
+      if (quoted) cell.clear();
+      was_quoted = true;
+    } else if (c == ',' && !quoted) {
+      close();
+    } else if (!was_quoted || quoted) {
+      cell += c;
+    }
   }
+  close();
+  return cells;
 }
 
 }  // namespace

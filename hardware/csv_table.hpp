@@ -1,4 +1,4 @@
-// A small CSV reader for measurement files: one header line, no quoting, `#` comment lines, any line ending.
+// A small CSV reader for measurement files: one header line, cells quoted or not, `#` comment lines, any line ending.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Writes docs/accuracy.md from what `ridgeline validate operators` and `ridgeline run` answer.
+"""Writes docs/accuracy.md from what `ridgeline validate` and `ridgeline run` answer. docs/accuracy-findings.md, written by hand, is appended.
 
-    scripts/make_accuracy.py build/ridgeline ../shared/data/measured > docs/accuracy.md
+    scripts/make_accuracy.py build/ridgeline ../shared/data/measured ../shared/data/end_to_end > docs/accuracy.md
 """
+import collections
+import csv
 import json
 import pathlib
 import subprocess
@@ -61,6 +63,69 @@ def validate(ridgeline, folder):
         out = pathlib.Path(scratch) / "validate.json"
         subprocess.run([ridgeline, "validate", "operators", *files, "--json", str(out)], check=True, stdout=subprocess.DEVNULL)
         return json.loads(out.read_text())
+
+
+TYPICAL = ("ttft", "tpot", "e2e", "throughput")
+SERVING_FILES = ("throughput.csv", "serving_latency.csv", "batch_latency.csv")
+
+
+def rows_of(ridgeline, arguments):
+    """Figures (a list of dicts) and skipped rows of `ridgeline validate ARGUMENTS`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        rows, out = pathlib.Path(scratch) / "rows.csv", pathlib.Path(scratch) / "validate.json"
+        subprocess.run([ridgeline, "validate", *arguments, "--rows", str(rows), "--json", str(out)], check=True, stdout=subprocess.DEVNULL)
+        with rows.open() as file:
+            return list(csv.DictReader(file)), json.loads(out.read_text())["skipped"]
+
+
+def quantile(values, share):
+    values = sorted(values)
+    rank = share * (len(values) - 1)
+    below = int(rank)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (rank - below) * (values[above] - values[below])
+
+
+def error_table(rows, keys):
+    groups = collections.OrderedDict()
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(float(row["error"]))
+    lines = ["| " + " | ".join(keys) + " | figures | median | p90 | bias |", "| " + "--- | " * len(keys) + "--: | --: | --: | --: |"]
+    for key, errors in sorted(groups.items()):
+        absolute = [abs(error) for error in errors]
+        lines.append("| " + " | ".join(key) + f" | {len(errors):,} | {percent(quantile(absolute, 0.5))} | {percent(quantile(absolute, 0.9))} | "
+                     f"{100 * quantile(errors, 0.5):+.1f} % |")
+    return "\n".join(lines)
+
+
+def end_to_end(ridgeline, measured, folder):
+    files = [str(pathlib.Path(folder) / name) for name in SERVING_FILES]
+    rows, skipped = rows_of(ridgeline, ["serving", *files])
+    points, points_skipped = rows_of(ridgeline, ["serving", *sorted(str(path) for path in pathlib.Path(measured).glob("serving-points*.csv"))])
+    logs = sorted(str(path) for path in (pathlib.Path(folder) / "per_request").glob("residency-*.csv"))
+    replayed, _ = rows_of(ridgeline, ["requests", *logs, "--scenario", "scenarios/validation-residency.yaml", "--client-overhead", "6 ms"])
+    judged = [row for row in rows if row["quality"] in ("A", "B")]
+    print("## Whole systems: replayed requests\n\nMedians of each log of inference-sim/residency-vllm (vLLM 0.23, Qwen3-14B, one H100), requests "
+          "sent as logged. `agg24`, `agg30` and w7's `agg18` are overload.\n")
+    print("| log | metric | measured, ms | ridgeline | error |\n| --- | --- | --: | --: | --: |")
+    for row in replayed:
+        if row["metric"].endswith("_median"):
+            name = pathlib.Path(row["file"]).stem.removeprefix("residency-")
+            print(f"| {name} | {row['metric'].removesuffix('_median').upper()} | {float(row['measured']):,.1f} | {float(row['predicted']):,.1f} | "
+                  f"{100 * float(row['error']):+.1f} % |")
+    print("\n## Whole systems: published benchmarks\n\nRows of quality A and B, by GPU. `ttft`, `tpot` and `e2e` are medians where the source states "
+          "them, else means; throughput is of closed loops and batches, where it is not simply what was asked for.\n")
+    print(error_table([row for row in judged if row["metric"] in TYPICAL], ("kind", "gpu", "metric")))
+    print("\nTails, means beside medians, and token gaps:\n")
+    print(error_table([row for row in judged if row["metric"] not in TYPICAL], ("kind", "gpu", "metric")))
+    print("\nDense models, by engine and degree of tensor parallelism:\n")
+    dense = [row for row in judged if row["metric"] in TYPICAL and row["kind"] == "dense"]
+    print(error_table(dense, ("gpu", "engine", "model", "tp", "metric")))
+    print("\nServing points of aiconfigurator, which state no quality:\n")
+    print(error_table(points, ("kind", "gpu", "engine", "model", "tp", "metric")))
+    print("\n## Not run\n\n| rows | reason |\n| --: | --- |")
+    for row in skipped + points_skipped:
+        print(f"| {row['rows']:,} | {row['reason']} |")
 
 
 def run(ridgeline, yaml):
@@ -126,7 +191,7 @@ def table(groups):
 
 
 def main():
-    ridgeline, folder = sys.argv[1:3]
+    ridgeline, folder, whole = sys.argv[1:4]
     result = validate(ridgeline, folder)
     short = single_stream(ridgeline, "llama-3.1-8b", "h100-sxm-80gb", 1024)
     long = single_stream(ridgeline, "llama-3.1-8b", "h100-sxm-80gb", 32768)
@@ -135,7 +200,8 @@ def main():
     rate = 13.48e9 / (llama2 * 1e-3) / 1e12
     print(f"""# Accuracy
 
-Generated by `scripts/make_accuracy.py` from `ridgeline validate operators`; the measurements are public and named in the `source` column.
+Generated by `scripts/make_accuracy.py` from `ridgeline validate`, but for the findings at the end; the measurements are public and named in the `source`
+column.
 
 ## How to read it
 
@@ -168,6 +234,9 @@ The same shape on the same GPU, measured in another campaign, differs by 3 to 7 
     print("## Not priced\n\n| rows | reason |\n| --: | --- |")
     for row in result["skipped"]:
         print(f"| {row['rows']:,} | {row['reason']} |")
+    print()
+    end_to_end(ridgeline, folder, whole)
+    print("\n" + pathlib.Path("docs/accuracy-findings.md").read_text(), end="")
 
 
 if __name__ == "__main__":

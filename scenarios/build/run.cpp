@@ -1,4 +1,4 @@
-#include "scenarios/build/run.hpp"
+#include "scenarios/build/replay.hpp"
 
 #include <memory>
 #include <utility>
@@ -82,7 +82,10 @@ class ProgressObserver final : public Observer {
 }  // namespace
 
 RunResult run(const Scenario& scenario, const RunOptions& options) {
-  const std::unique_ptr<WorkloadSource> source = make_source(scenario.workload, scenario.seed);
+  return run_with(scenario, *make_source(scenario.workload, scenario.seed), options);
+}
+
+RunResult run_with(const Scenario& scenario, WorkloadSource& source, const RunOptions& options) {
   MetricsCollector metrics(facts_of(scenario.fleet), pool_of_each_replica(scenario.fleet), scenario.slo.limits());
   ProgressObserver progress(options.progress);
   std::vector<Observer*> observers{&metrics};
@@ -90,13 +93,13 @@ RunResult run(const Scenario& scenario, const RunOptions& options) {
   if (options.progress) observers.push_back(&progress);
 
   EventQueue queue;
-  Cluster cluster(queue, *source, {scenario.workload.max_concurrency}, observers);
+  Cluster cluster(queue, source, {scenario.workload.max_concurrency}, observers);
   add_replicas(scenario, options, cluster);
   cluster.start();
   while (queue.run_next()) {
   }
   cluster.check_drained();
-  return {metrics.metrics(), source->notes(), queue.events(), queue.fingerprint()};
+  return {metrics.metrics(), source.notes(), queue.events(), queue.fingerprint()};
 }
 
 }  // namespace ridgeline

@@ -1,4 +1,4 @@
-// ridgeline validate operators FILE.csv...
+// ridgeline validate operators|serving|requests|schedules FILE...
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include "scenarios/cli/options.hpp"
 #include "scenarios/cli/outputs.hpp"
 #include "scenarios/cli/terminal.hpp"
+#include "scenarios/cli/validate_runs.hpp"
 #include "scenarios/report/csv_cell.hpp"
 #include "scenarios/report/text.hpp"
 
@@ -56,22 +57,13 @@ std::string rows_csv(const OperatorValidation& validation) {
   return text;
 }
 
-}  // namespace
-
-int validate_command(const Arguments& arguments) {
-  Options options("validate", "Compares predictions with measurements. `operators`: every row of CSV files with measured operator times.",
-                  "operators FILE.csv...");
+int validate_operators_command(const Arguments& arguments) {
+  Options options("validate operators", "Prices every row of CSV files with measured operator times.", "FILE.csv...");
   options.value("json", "FILE", "write the groups as JSON; - for standard output");
   options.value("rows", "FILE", "write every row, measured and predicted, as CSV");
   options.flag("worst", "print the five worst rows of each group");
   if (!options.parse(arguments)) return 0;
-  std::vector<std::string> files = options.operands();
-  if (files.empty()) throw ConfigError("ridgeline validate: expected `operators` and CSV files");
-  const std::string what = files.front();
-  if (what == "serving" || what == "requests") throw ConfigError("`validate " + what + "` is not in this version; `validate operators` is");
-  if (what == "schedules") return check_schedule_command({arguments.begin() + 1, arguments.end()});
-  if (what != "operators") throw ConfigError("ridgeline validate: nothing called `" + what + "`" + suggestion(what, {"operators", "schedules"}));
-  files.erase(files.begin());
+  const std::vector<std::string>& files = options.operands();
   if (files.empty()) throw ConfigError("ridgeline validate operators: expected CSV files");
 
   Outputs outputs;
@@ -85,6 +77,41 @@ int validate_command(const Arguments& arguments) {
   }
   outputs.commit();
   return 0;
+}
+
+struct Kind {
+  std::string_view name;
+  std::string_view description;
+  int (*run)(const Arguments& arguments);
+};
+constexpr Kind kinds[] = {
+    {"operators", "operator times (hardware campaigns) against the price models", validate_operators_command},
+    {"serving", "published benchmark rows: each row's scenario is built and run", validate_serving_command},
+    {"requests", "per-request logs, replayed through a scenario's fleet", validate_requests_command},
+    {"schedules", "step logs against expected ones (the same as check-schedule)", check_schedule_command},
+};
+
+std::string help() {
+  std::string text = "ridgeline validate KIND FILE... [OPTION]...\n\nCompares predictions with measurements.\n\n";
+  for (const Kind& kind : kinds) text += fmt::format("  {:<10} {}\n", kind.name, kind.description);
+  return text + "\n`ridgeline validate KIND --help` lists the options.\n";
+}
+
+}  // namespace
+
+int validate_command(const Arguments& arguments) {
+  if (arguments.empty()) throw ConfigError("ridgeline validate: expected `operators`, `serving`, `requests` or `schedules`, and files");
+  const std::string& name = arguments.front();
+  if (name == "--help" || name == "-h") {
+    print(help());
+    return 0;
+  }
+  std::vector<std::string> names;
+  for (const Kind& kind : kinds) {
+    if (kind.name == name) return kind.run({arguments.begin() + 1, arguments.end()});
+    names.emplace_back(kind.name);
+  }
+  throw ConfigError("ridgeline validate: nothing called `" + name + "`" + suggestion(name, names));
 }
 
 }  // namespace ridgeline::cli

@@ -22,7 +22,7 @@ const std::vector<Command>& commands() {
       {"compare", "A.yaml B.yaml ...", "run several scenarios on the same requests, side by side", compare_command},
       {"plan", "SCENARIO.yaml", "the highest rate a fleet serves, the cheapest fleet for a load, the Pareto front", plan_command},
       {"calibrate", "MEASUREMENTS.csv... --out FILE.yaml", "fit operator prices to measurements", calibrate_command},
-      {"validate", "operators FILE.csv...", "compare predictions with measurements", validate_command},
+      {"validate", "operators|serving|requests FILE.csv...", "compare predictions with measurements", validate_command},
       {"check-schedule", "CASE_DIR...", "compare step logs with expected ones, step by step", check_schedule_command},
       {"list", "gpus|models|engines|schedulers|routers|workloads|links", "what the catalogs hold", list_command},
   };

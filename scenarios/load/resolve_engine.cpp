@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "models/precision.hpp"
+#include "scenarios/load/engine_memory.hpp"
 #include "scenarios/load/reading.hpp"
 
 namespace ridgeline {
@@ -198,6 +199,14 @@ void read_speculation_into(MapReader& reader, EngineKeys& keys) {
   keys.config.async_scheduling = false;
 }
 
+void read_memory_fraction(MapReader& reader, const EngineProfile& profile, EngineKeys& keys) {
+  const std::string_view own = memory_fraction_key(profile);
+  keys.gpu_memory_utilization = reader.maybe<double>(own, positive_fraction);
+  for (const std::string_view name : {"gpu_memory_utilization", "mem_fraction_static", "free_gpu_memory_fraction"}) {
+    if (name != own && reader.child(name)) reader.mistake(name, fmt::format("engine `{}` has `{}` instead", profile.name, own));
+  }
+}
+
 template <class T>
 std::optional<std::int64_t> count_of(const std::optional<T>& value) {
   return value ? std::optional(value->count()) : std::nullopt;
@@ -226,14 +235,14 @@ EngineKeys read_engine(const Config& node, Diagnostics& errors) {
   keys.max_model_len = count_of(reader.maybe<Tokens>("max_model_len", at_least_one));
   keys.max_num_seqs = reader.maybe<std::int64_t>("max_num_seqs", {1, 1 << 20});
   keys.block_size = count_of(reader.maybe<Tokens>("block_size", {1, 1 << 20}));
-  keys.gpu_memory_utilization = reader.maybe<double>("gpu_memory_utilization", positive_fraction);
+  read_memory_fraction(reader, profile, keys);
   keys.num_gpu_blocks_override = reader.maybe<std::int64_t>("num_gpu_blocks_override", {1, 1e12});
   keys.kv_cache_memory_bytes = maybe_bytes(reader, "kv_cache_memory_bytes");
   if (keys.num_gpu_blocks_override && keys.kv_cache_memory_bytes) {
     reader.mistake("kv_cache_memory_bytes", "excludes `num_gpu_blocks_override`: both state the size of the KV cache");
   }
   if (keys.gpu_memory_utilization && keys.kv_cache_memory_bytes) {
-    reader.mistake("gpu_memory_utilization", "has no effect beside `kv_cache_memory_bytes`; leave one of them out");
+    reader.mistake(memory_fraction_key(profile), "has no effect beside `kv_cache_memory_bytes`; leave one of them out");
   }
   const auto& options = profile.options;
   const auto has = [&](std::string_view option) { return std::find(options.begin(), options.end(), option) != options.end(); };
@@ -292,7 +301,8 @@ EngineConfig resolve_engine(const EngineKeys& keys, std::int64_t max_model_len, 
   config.max_num_seqs = keys.max_num_seqs.value_or(budget.sequences);
   std::int64_t tokens = budget.tokens == 0 ? config.max_num_seqs * max_model_len : budget.tokens;
   tokens = std::min(tokens, config.max_num_seqs * max_model_len);
-  if (!config.enable_chunked_prefill) tokens = std::max(tokens, max_model_len);
+  // vLLM raises its budget to the longest prompt when it may not cut one; TensorRT-LLM refuses such prompts.
+  if (!config.enable_chunked_prefill && config.scheduler != "tensorrt_llm") tokens = std::max(tokens, max_model_len);
   config.max_num_batched_tokens = keys.max_num_batched_tokens.value_or(tokens);
   config.chunked_prefill_size = keys.chunked_prefill_size.value_or(gpu != nullptr ? sglang_chunk(*gpu) : 8192);
   return config;

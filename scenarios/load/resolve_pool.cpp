@@ -8,6 +8,7 @@
 #include "hardware/host_link.hpp"
 #include "models/precision.hpp"
 #include "models/transformer.hpp"
+#include "scenarios/load/engine_memory.hpp"
 #include "scenarios/load/reading.hpp"
 #include "sim/scheduling/builtin.hpp"
 
@@ -114,6 +115,10 @@ void apply_precision(Resolving& r) {
   adopt_mistakes(r.errors, r.engine_key("quantization"),
                  [&] { pool.model = with_precision(*pool.model, keys.quantization, keys.dtype); });
   adopt_mistakes(r.errors, r.engine_key("kv_cache_dtype"), [&] { pool.kv = kv_format(keys.kv_cache_dtype, *pool.model); });
+  // Static scales: TensorRT-LLM's norm or activation before a product writes its narrow input itself.
+  if (memory_fraction_key(*keys.profile) == "free_gpu_memory_fraction") {
+    for (WeightFormat& format : pool.model->formats) format.quantises_input = false;
+  }
   if (pool.gpu) fit_formats_to_gpu(r, *pool.model);
 }
 
@@ -169,13 +174,6 @@ std::int64_t resolve_model_len(Resolving& r) {
                                                                    model->max_model_len, model->name)));
   }
   return *keys.max_model_len;
-}
-
-std::optional<EngineAge> age_of(const EngineProfile& profile) {
-  if (profile.name == "vllm-main-2026") return EngineAge::vllm_main_2026;
-  if (profile.name == "vllm-0.11") return EngineAge::vllm_v1;
-  if (profile.name == "vllm-v0") return EngineAge::vllm_v0;
-  return std::nullopt;
 }
 
 // Blocks that cannot exist: weights and cache together exceed the card.
@@ -241,17 +239,13 @@ void count_memory(Resolving& r) {
   Pool& pool = r.out.pool;
   const EngineKeys& keys = r.out.keys;
   EngineConfig& engine = pool.engine;
-  const auto age = age_of(*keys.profile);
+  const std::optional<EngineAge> age = vllm_age(*keys.profile);
   const bool blocks_given = keys.num_gpu_blocks_override.has_value();
-  if (!age && !blocks_given && !keys.kv_cache_memory_bytes) {
-    r.errors.add(r.engine_node.mistake(fmt::format("the KV memory that `{}` leaves can't be predicted in this version; "
-                                                   "give `num_gpu_blocks_override` or `kv_cache_memory_bytes`", keys.profile->name)));
-    return;
-  }
-  pool.gpu_memory_utilization = keys.gpu_memory_utilization.value_or(keys.profile->gpu_memory_utilization);
+  pool.gpu_memory_utilization = keys.gpu_memory_utilization.value_or(
+      default_memory_fraction(*keys.profile, engine, pool.tensor_parallel_size, *pool.gpu));
   pool.num_gpu_blocks_override = keys.num_gpu_blocks_override;
   pool.kv_cache_memory_bytes = keys.kv_cache_memory_bytes;
-  const MemoryRequest request{.total_memory = pool.gpu->memory_visible,
+  MemoryRequest request{.total_memory = pool.gpu->memory_visible,
                               .gpu_memory_utilization = pool.gpu_memory_utilization,
                               .kv_cache_memory = keys.kv_cache_memory_bytes,
                               .max_num_batched_tokens = engine.max_num_batched_tokens,
@@ -264,6 +258,7 @@ void count_memory(Resolving& r) {
                               .age = age.value_or(EngineAge::vllm_v1),
                               .enforce_eager = keys.enforce_eager};
   r.adopt(r.key("model"), [&] {
+    if (!age && !blocks_given && !keys.kv_cache_memory_bytes) request.kv_cache_memory = kv_memory(*keys.profile, *pool.model, request);
     pool.memory = memory_budget(*pool.model, request);
     engine.num_gpu_blocks = blocks_given ? *keys.num_gpu_blocks_override : pool.memory->num_gpu_blocks;
     const std::vector<std::int64_t> windows = pool.memory->layout.windows();
@@ -273,7 +268,10 @@ void count_memory(Resolving& r) {
     else require_longest_fits(*pool.model, request, *pool.memory, engine);
   });
   check_token_eviction(r);
-  if (pool.gpu_memory_utilization > 0.98 && !keys.kv_cache_memory_bytes) {
+  if (keys.profile->budget == BudgetRule::sglang && !keys.max_num_seqs && pool.memory) {
+    engine.max_num_seqs = sglang_max_running(engine.num_gpu_blocks * engine.block_size, engine.max_model_len);
+  }
+  if (age && pool.gpu_memory_utilization > 0.98 && !keys.kv_cache_memory_bytes) {
     r.warn(r.engine_key("gpu_memory_utilization"),
            fmt::format("{} leaves no memory to anything else on the GPU; engines run out of memory like that", pool.gpu_memory_utilization));
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "scenarios/load/config_json.hpp"
+#include "scenarios/load/engine_memory.hpp"
 #include "scenarios/load/router_config.hpp"
 #include "scenarios/report/decimal.hpp"
 
@@ -103,7 +104,7 @@ Json engine_json(const ResolvedPool& resolved) {
   if (pool.kv_cache_memory_bytes) {
     json["kv_cache_memory_bytes"] = pool.kv_cache_memory_bytes->count();
   } else if (pool.memory || keys.gpu_memory_utilization) {
-    json["gpu_memory_utilization"] = pool.memory ? pool.gpu_memory_utilization : *keys.gpu_memory_utilization;
+    json[std::string(memory_fraction_key(*keys.profile))] = pool.memory ? pool.gpu_memory_utilization : *keys.gpu_memory_utilization;
   }
   if (pool.num_gpu_blocks_override) json["num_gpu_blocks_override"] = *pool.num_gpu_blocks_override;
   json["enforce_eager"] = pool.enforce_eager;
