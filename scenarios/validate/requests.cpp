@@ -15,14 +15,18 @@ namespace {
 class LogSource final : public WorkloadSource {
  public:
   explicit LogSource(const RequestLogFile& log) : log_(log) {}
+  Time next_arrival() override { return next_ < log_.requests.size() ? arrival(log_.requests[next_]) : Time::max(); }
 
  private:
+  // Shifted by the client's overhead as a whole, which changes nothing inside.
+  static Time arrival(const LoggedRequest& logged) { return Time{Duration::seconds(logged.sent_s)}; }
+
   std::optional<RequestSpec> produce() override {
     if (next_ == log_.requests.size()) return std::nullopt;
     const LoggedRequest& logged = log_.requests[next_];
     RequestSpec request;
     request.row = static_cast<std::int64_t>(next_++);
-    request.arrival = Time{Duration::seconds(logged.sent_s)};  // shifted by the client's overhead as a whole, which changes nothing inside
+    request.arrival = arrival(logged);
     request.input = Tokens{logged.input};
     request.output = request.max_tokens = Tokens{logged.output};
     return request;
