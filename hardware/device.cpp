@@ -33,8 +33,8 @@ class RooflineDevice final : public DeviceModel {
 };
 
 /// Share of the boost clock that long runs of dense 16-bit products keep under the power limit. Hopper: 0.90, the share at which
-/// replayed logs of one H100 SXM at 2 to 30 requests/s meet their measured TPOT and E2E within 3 % at every load, saturation included
-/// (residency-vllm, docs/accuracy.md); kernels replayed a few times in a benchmark run at boost. A100: what its servers reach asks for no such share.
+/// replayed logs of one H100 SXM at 2 to 12 requests/s meet their measured TPOT and E2E within 3 % (residency-vllm, docs/accuracy.md);
+/// kernels replayed a few times in a benchmark run at boost. A100: what its servers reach asks for no such share.
 double sustained_clock(const GpuSpec& gpu) { return gpu.architecture == "hopper" ? 0.90 : 1.0; }
 
 /// A benchmark's calibration as a server runs it: everything on the chip goes with the clock, HBM does not.
