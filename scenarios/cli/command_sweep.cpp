@@ -6,6 +6,7 @@
 #include "scenarios/cli/outputs.hpp"
 #include "scenarios/cli/terminal.hpp"
 #include "scenarios/load/load_scenario.hpp"
+#include "scenarios/report/html/sweep_page.hpp"
 #include "scenarios/report/sweep_csv.hpp"
 #include "scenarios/study/parallel.hpp"
 #include "scenarios/sweep/run_sweep.hpp"
@@ -33,6 +34,7 @@ int sweep_command(const Arguments& arguments) {
   declare_scenario_options(options);
   options.value("jobs", "N", "threads (default: one per processor); the result is the same for any number");
   options.value("csv", "FILE", "write one row per point; - for standard output");
+  options.value("html", "FILE", "write a report page: curves, Pareto front, cost and every point, one file that opens offline");
   options.value("db", "FILE", "SQLite file to keep results in and resume from: tables `points` and `results`, view `sweep`");
   options.value("progress", "WHEN", "auto (default), always or never");
   if (!options.parse(arguments)) return 0;
@@ -42,6 +44,7 @@ int sweep_command(const Arguments& arguments) {
 
   Outputs outputs;
   AtomicFile* csv = outputs.open(options.get("csv"));
+  AtomicFile* html_file = outputs.open(options.get("html"));
   std::optional<SweepStore> store;
   if (const auto file = options.get("db")) store.emplace(*file);
 
@@ -54,6 +57,7 @@ int sweep_command(const Arguments& arguments) {
   const SweepTable table = run_sweep(document, sweep);
   progress.reset();
   if (csv != nullptr) csv->write(sweep_csv(table));
+  if (html_file != nullptr) html_file->write(html::html_page(html::sweep_page(table)));
   if (!outputs.uses_standard_output()) print(sweep_text(table));
   if (store) store->finish(table);
   outputs.commit();

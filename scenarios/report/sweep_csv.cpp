@@ -7,7 +7,6 @@
 #include "scenarios/report/csv_cell.hpp"
 #include "scenarios/report/text.hpp"
 #include "scenarios/study/metric.hpp"
-#include "sim/base/error.hpp"
 
 namespace ridgeline {
 
@@ -20,23 +19,12 @@ std::string number(const Metric& metric, double value) {
 
 std::string truth(const std::optional<bool>& value) { return value ? (*value ? "true" : "false") : ""; }
 
-std::size_t index_of(const std::string& name) {
-  for (std::size_t i = 0; i < metrics().size(); ++i) {
-    if (metrics()[i].name == name) return i;
-  }
-  throw InternalError("no metric `" + name + "`");
-}
-
-// A column of the table for people.
-struct Shown {
-  const char* head;
-  const char* metric;
-  bool share = false;
-};
-constexpr Shown shown[] = {
-    {"requests/s", "request_throughput"}, {"out tok/s", "output_throughput"}, {"TTFT p50", "p50_ttft_ms"}, {"p99", "p99_ttft_ms"},
-    {"TPOT p50", "p50_tpot_ms"}, {"p99 ms", "p99_tpot_ms"}, {"in SLO", "slo_attainment", true}, {"KV peak", "kv_cache_usage_peak", true},
-    {"USD/M out", "usd_per_million_output_tokens"}};
+constexpr SweepColumn columns[] = {
+    {"requests/s", "requests/s", "request_throughput"}, {"out tok/s", "output tokens/s", "output_throughput"},
+    {"TTFT p50", "TTFT p50, ms", "p50_ttft_ms"}, {"p99", "TTFT p99, ms", "p99_ttft_ms"},
+    {"TPOT p50", "TPOT p50, ms", "p50_tpot_ms"}, {"p99 ms", "TPOT p99, ms", "p99_tpot_ms"},
+    {"in SLO", "within SLO", "slo_attainment", true}, {"KV peak", "KV use, peak", "kv_cache_usage_peak", true},
+    {"USD/M out", "USD per M output tokens", "usd_per_million_output_tokens"}};
 
 // Points without a result, gathered by their reason: a hundred points may share one.
 std::string reasons_text(const SweepTable& table) {
@@ -59,6 +47,13 @@ std::string reasons_text(const SweepTable& table) {
 
 }  // namespace
 
+std::span<const SweepColumn> sweep_columns() { return columns; }
+
+std::string sweep_cell(const SweepColumn& column, const PointOutcome& outcome) {
+  const std::optional<double> value = outcome.metrics.empty() ? std::nullopt : outcome.metrics[metric_index(column.metric)];
+  return !value ? "-" : column.share ? percent(*value) : figure(*value);
+}
+
 std::string sweep_csv(const SweepTable& table) {
   std::string text;
   for (const std::string& axis : table.axes) text += csv_cell(axis) + ",";
@@ -80,17 +75,14 @@ std::string sweep_csv(const SweepTable& table) {
 std::string sweep_text(const SweepTable& table) {
   TextTable text;
   std::vector<std::string> head = table.axes;
-  for (const Shown& column : shown) head.emplace_back(column.head);
+  for (const SweepColumn& column : columns) head.emplace_back(column.head);
   text.add(std::move(head));
   for (const SweepRow& row : table.rows) {
     std::vector<std::string> cells = row.values;
     if (row.outcome.status != PointStatus::ok) {
       cells.emplace_back(to_string(row.outcome.status));
     } else {
-      for (const Shown& column : shown) {
-        const std::optional<double>& value = row.outcome.metrics[index_of(column.metric)];
-        cells.push_back(!value ? "-" : column.share ? percent(*value) : figure(*value));
-      }
+      for (const SweepColumn& column : columns) cells.push_back(sweep_cell(column, row.outcome));
       if (row.outcome.saturated.value_or(false)) cells.emplace_back("saturated");
     }
     text.add(std::move(cells));

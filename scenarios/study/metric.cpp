@@ -98,6 +98,13 @@ const std::vector<Metric>& metrics() {
   return all;
 }
 
+std::size_t metric_index(std::string_view name) {
+  for (std::size_t i = 0; i < metrics().size(); ++i) {
+    if (metrics()[i].name == name) return i;
+  }
+  throw InternalError(fmt::format("no metric `{}`", name));
+}
+
 const Metric& find_metric(const std::string& name, const std::string& source) {
   std::vector<std::string> names;
   for (const Metric& metric : metrics()) {

@@ -1,10 +1,12 @@
 // The figures of a run by name: one list for sweeps, comparisons, plans and sensitivities.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "scenarios/build/run.hpp"
@@ -27,6 +29,9 @@ struct Metric {
 
 /// All of them, in the order in which results list them.
 const std::vector<Metric>& metrics();
+
+/// Its place in `metrics()`; throws InternalError for a name that is not there.
+std::size_t metric_index(std::string_view name);
 
 /// Throws ConfigError with near matches; `source` ("--metric") begins the message.
 const Metric& find_metric(const std::string& name, const std::string& source);

@@ -136,7 +136,21 @@ class Writer {
       numbers.head.push_back(name);
       for (std::size_t i = 0; i < values.size(); ++i) numbers.rows[i].push_back(figure(values[i]));
     }
-    figure_with(chart.title, chart.caption, std::move(json), numbers);
+    figure_with(chart.title, chart.caption, std::move(json), numbers, chart.horizontal ? chart.categories.size() : 0);
+  }
+
+  void operator()(const IntervalChart& chart) {
+    Json json{{"type", "intervals"}, {"value", axis_json(chart.value)}, {"middle", chart.middle}, {"categories", Json::array()},
+              {"intervals", Json::array()}, {"middles", Json::array()}};
+    Table numbers{{chart.value.label, chart.middle, "low", "high"}, {}};
+    for (const IntervalChart::Bar& bar : chart.bars) {
+      const bool known = std::isfinite(bar.low) && std::isfinite(bar.high);
+      json["categories"].push_back(bar.category);
+      json["intervals"].push_back(known ? Json::array({bar.low, bar.high}) : Json());
+      json["middles"].push_back(number(bar.middle));
+      numbers.rows.push_back({bar.category, figure(bar.middle), known ? figure(bar.low) : "-", known ? figure(bar.high) : "-"});
+    }
+    figure_with(chart.title, chart.caption, std::move(json), numbers, chart.bars.size());
   }
 
   void operator()(const Verbatim& verbatim) {
@@ -144,11 +158,14 @@ class Writer {
   }
 
  private:
-  void figure_with(const std::string& title, const std::string& caption, Json json, const Table& numbers) {
+  // `rows`: categories down the left side, which need their height; 0 = none.
+  void figure_with(const std::string& title, const std::string& caption, Json json, const Table& numbers, std::size_t rows = 0) {
+    constexpr std::size_t fit = 9;  // rows that the usual height holds
     const std::size_t id = charts.size();
-    html += fmt::format("<figure>\n<h3>{}</h3>\n<div class=\"chart\"><canvas id=\"chart-{}\" role=\"img\" aria-label=\"{}\"></canvas></div>\n"
+    const std::string height = rows > fit ? fmt::format(" style=\"height: {}rem\"", 4 + 2 * rows) : "";
+    html += fmt::format("<figure>\n<h3>{}</h3>\n<div class=\"chart\"{}><canvas id=\"chart-{}\" role=\"img\" aria-label=\"{}\"></canvas></div>\n"
                         "<figcaption>{}</figcaption>\n<details><summary>Numbers</summary>\n",
-                        escaped(title), id, escaped(title + ". " + caption), escaped(caption));
+                        escaped(title), height, id, escaped(title + ". " + caption), escaped(caption));
     (*this)(numbers);
     html += "</details>\n</figure>\n";
     charts.push_back(std::move(json));

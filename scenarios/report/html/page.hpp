@@ -59,6 +59,19 @@ struct BarChart {
   bool stacked = false;
 };
 
+/// Means with their intervals, a row per category. Bounds that are not finite leave the mean alone.
+struct IntervalChart {
+  struct Bar {
+    std::string category;
+    double low = 0, middle = 0, high = 0;
+  };
+  std::string title;
+  std::string caption;
+  Axis value;
+  std::string middle;  ///< what the point is: "mean"
+  std::vector<Bar> bars;
+};
+
 struct Paragraph {
   std::string text;
 };
@@ -69,7 +82,7 @@ struct Verbatim {
   std::string text;
 };
 
-using Block = std::variant<Paragraph, std::vector<Tile>, Table, LineChart, BarChart, Verbatim>;
+using Block = std::variant<Paragraph, std::vector<Tile>, Table, LineChart, BarChart, IntervalChart, Verbatim>;
 
 struct Section {
   std::string heading;

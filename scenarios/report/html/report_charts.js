@@ -7,8 +7,10 @@
   window.addEventListener('error', (event) => fail(event.message));
 
   const described = JSON.parse(document.getElementById('charts').textContent);
-  // Okabe and Ito's palette: told apart by colour-blind readers too. The yellow is left out: too pale on paper.
-  const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#7f7f7f', '#8c564b'];
+  // Okabe and Ito's palette: told apart by colour-blind readers too. The yellow is left out: too pale on paper. Behind it some of
+  // Tol's muted colours, for stacks of many parts.
+  const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#7f7f7f', '#8c564b',
+    '#882255', '#44aa99', '#999933', '#aa4499', '#ddcc77', '#332288'];
   const shapes = ['circle', 'triangle', 'rect', 'rectRot', 'star', 'crossRot'];
   const dashes = [[], [8, 3], [2, 3], [8, 3, 2, 3]];
   const drawn = [];
@@ -71,9 +73,12 @@
     },
   });
 
+  // Down the side every category has its name; below, names give way where they would run together.
+  const categories = (chart, page) => ({ grid: { display: false }, ticks: { color: page.ink, autoSkip: !chart.horizontal } });
+
   const bars = (chart, page) => {
     const value = scale(chart.value, page, { stacked: chart.stacked });
-    const category = { stacked: chart.stacked, grid: { display: false }, ticks: { color: page.ink } };
+    const category = { stacked: chart.stacked, ...categories(chart, page) };
     return {
       type: 'bar',
       data: {
@@ -90,16 +95,44 @@
     };
   };
 
+  // A bar from low to high with a point in the middle.
+  const intervals = (chart, page) => ({
+    type: 'bar',
+    data: {
+      labels: chart.categories,
+      datasets: [
+        { label: chart.middle, type: 'line', showLine: false, data: chart.middles, pointRadius: 5, backgroundColor: colours[1], borderColor: colours[1] },
+        { label: 'interval', data: chart.intervals, backgroundColor: colours[0], barThickness: 8 },
+      ],
+    },
+    options: {
+      indexAxis: 'y',
+      scales: { x: scale(chart.value, page), y: categories({ horizontal: true }, page) },
+      plugins: {
+        tooltip: {
+          callbacks: {
+            label(item) {
+              if (item.datasetIndex === 0) return `${chart.middle}: ${shown(item.parsed.x)}`;
+              const ends = chart.intervals[item.dataIndex];
+              return ends ? `${shown(ends[0])} to ${shown(ends[1])}` : '';
+            },
+          },
+        },
+      },
+    },
+  });
+  const kinds = { lines, bars, intervals };
+
   const draw = () => {
     while (drawn.length) drawn.pop().destroy();
     const page = look();
     described.forEach((chart, i) => {
-      const config = chart.type === 'bars' ? bars(chart, page) : lines(chart, page);
+      const config = kinds[chart.type](chart, page);
       config.options.animation = false;
       config.options.maintainAspectRatio = false;
       config.options.plugins.legend = {
-        display: chart.series.length > 1,
-        labels: { color: page.ink, usePointStyle: chart.type === 'lines', boxWidth: 12 },
+        display: chart.type === 'intervals' || chart.series.length > 1,
+        labels: { color: page.ink, usePointStyle: chart.type !== 'bars', boxWidth: 12, boxHeight: 7 },
       };
       try {
         drawn.push(new Chart(document.getElementById(`chart-${i}`), config));

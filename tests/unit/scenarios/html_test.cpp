@@ -5,8 +5,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "scenarios/report/html/page.hpp"
 #include "scenarios/report/html/run_page.hpp"
+#include "scenarios/report/html/sweep_curves.hpp"
+#include "scenarios/report/html/sweep_page.hpp"
+#include "scenarios/sweep/run_sweep.hpp"
 #include "sim/metrics/history.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/unit/scenarios/scenario_text.hpp"
@@ -48,6 +53,20 @@ std::string rendered(const std::string& html) {
   ::pclose(pipe);
   fs::remove_all(folder);
   return dom;
+}
+
+// Every chart has ink and no script complained; without a Chromium nothing is checked.
+void check_drawn(const std::string& html, std::size_t charts) {
+  CHECK(count(html, "<canvas ") == charts);
+  const std::string dom = rendered(html);
+  if (dom.empty()) {
+    WARN("SKIPPED: no Chromium here");
+    return;
+  }
+  const std::string root = dom.substr(dom.find("<html"), dom.find('>', dom.find("<html")) - dom.find("<html"));
+  CHECK(root.find(fmt::format("data-charts=\"{}\"", charts)) != std::string::npos);
+  CHECK(root.find(fmt::format("data-drawn=\"{}\"", charts)) != std::string::npos);
+  CHECK(root.find("data-errors") == std::string::npos);
 }
 
 }  // namespace
@@ -99,14 +118,49 @@ TEST_CASE("the history of a run is its levels averaged over equal bins") {
 }
 
 TEST_CASE("a browser draws every chart without an error") {
-  const std::string html = page_of(test::one_gpu("h100-sxm-80gb") + "name: \"</script><script>throw 1</script>\"\n");
-  const std::string dom = rendered(html);
-  if (dom.empty()) {
-    WARN("SKIPPED: no Chromium here");
-    return;
+  check_drawn(page_of(test::one_gpu("h100-sxm-80gb") + "name: \"</script><script>throw 1</script>\"\n"), 8);
+}
+
+TEST_CASE("points of a sweep form curves along the load, one for each combination of the other keys") {
+  const auto ok = [](std::vector<std::string> values) { return SweepRow{.label = "", .values = std::move(values), .key = "", .outcome = {}}; };
+  SweepTable table{.name = "", .axes = {"alternative", "engine.max_num_seqs", "workload.request_rate"}, .rows = {}};
+  for (const char* name : {"a", "b"}) {
+    for (const char* rate : {"10", "2"}) {
+      for (const char* seqs : {"16", "32", "64"}) table.rows.push_back(ok({name, seqs, rate}));
+    }
   }
-  const std::string root = dom.substr(dom.find("<html"), dom.find('>', dom.find("<html")) - dom.find("<html"));
-  CHECK(root.find("data-charts=\"8\"") != std::string::npos);
-  CHECK(root.find("data-drawn=\"8\"") != std::string::npos);
-  CHECK(root.find("data-errors") == std::string::npos);
+  table.rows.back().outcome.status = PointStatus::skipped;
+  const html::SweepCurves curves = html::sweep_curves(table);
+  // The rate has fewer values than max_num_seqs, but it is the load.
+  REQUIRE(curves.axis == std::optional<std::size_t>(2));
+  REQUIRE(curves.curves.size() == 6);
+  CHECK(curves.curves[0].name == "a, max_num_seqs 16");
+  REQUIRE(curves.curves[0].rows.size() == 2);
+  CHECK(curves.curves[0].rows[0].along == 2.0);  // sorted by number, not as text
+  CHECK(curves.curves[0].rows[1].along == 10.0);
+  CHECK(curves.curves[5].rows.size() == 1);      // without the skipped point
+
+  // A key paired with the axis tells no curves apart.
+  SweepTable paired{.name = "", .axes = {"fleet[0].replicas", "workload.request_rate"}, .rows = {ok({"1", "5"}), ok({"2", "10"}), ok({"3", "15"})}};
+  CHECK(html::sweep_curves(paired).curves.size() == 1);
+
+  // Thirteen curves are too many: clouds by the first key of words.
+  SweepTable many{.name = "", .axes = {"alternative", "engine.max_num_seqs", "workload.request_rate"}, .rows = {}};
+  for (int seqs = 1; seqs <= 13; ++seqs) {
+    for (const char* rate : {"1", "2"}) many.rows.push_back(ok({seqs % 2 == 0 ? "even" : "odd", std::to_string(seqs), rate}));
+  }
+  const html::SweepCurves clouds = html::sweep_curves(many);
+  CHECK(!clouds.axis);
+  CHECK(clouds.curves.size() == 2);
+}
+
+TEST_CASE("a sweep's page has every point with its reason, and its curves are drawn") {
+  const std::string yaml = test::one_gpu("h100-sxm-80gb") + "slo: {ttft_ms: 100, tpot_ms: 20, percentile: 99}\n"
+                           "alternatives: {plain: {}, \"<b>huge</b>\": {model: llama-3.1-70b}}\n"
+                           "sweep: {workload.request_rate: [1, 2, 4], skip: [workload.request_rate > 3]}\n";
+  const std::string html = html::html_page(html::sweep_page(run_sweep(Config::parse(yaml, "test.yaml"), {})));
+  CHECK(html.find("&lt;b&gt;huge&lt;/b&gt;") != std::string::npos);
+  CHECK(html.find("<td>workload.request_rate &gt; 3</td>") != std::string::npos);
+  CHECK(html.find("<td>infeasible</td>") != std::string::npos);  // 70B in bf16 does not fit into 80 GB
+  check_drawn(html, 10);  // TTFT, TPOT, Pareto; six figures over the rate (no prefix cache hit); cost
 }
