@@ -8,6 +8,7 @@
 #include "scenarios/load/config_json.hpp"
 #include "scenarios/load/resolve_all.hpp"
 #include "scenarios/report/comparison_report.hpp"
+#include "scenarios/report/html/comparison_page.hpp"
 #include "scenarios/report/run_table.hpp"
 #include "scenarios/study/comparison.hpp"
 #include "scenarios/study/parallel.hpp"
@@ -72,6 +73,7 @@ int compare_command(const Arguments& arguments) {
   options.flag("no-attribution", "leave out what each changed key does alone");
   options.value("jobs", "N", "threads (default: one per processor); the result is the same for any number");
   options.value("json", "FILE", "write everything as JSON; - for standard output");
+  options.value("html", "FILE", "write a report page: differences with their intervals, and what moved them; one file that opens offline");
   options.value("progress", "WHEN", "auto (default), always or never");
   if (!options.parse(arguments)) return 0;
   if (options.operands().empty()) throw ConfigError("ridgeline compare: expected scenarios; see `ridgeline compare --help`");
@@ -82,11 +84,13 @@ int compare_command(const Arguments& arguments) {
 
   Outputs outputs;
   AtomicFile* json_file = outputs.open(options.get("json"));
+  AtomicFile* html_file = outputs.open(options.get("html"));
   Progress progress(mode, 0, "runs");
   comparing.progress = [&](std::size_t done, std::size_t planned) { progress.update(static_cast<std::int64_t>(done), static_cast<std::int64_t>(planned)); };
   const Comparison comparison = compare(std::move(scenarios), comparing);
   for (const StudiedScenario& side : comparison.scenarios) complain(warning_lines(side.scenario, side.runs.front()));
   if (json_file != nullptr) json_file->write(dump(comparison_json(comparison)) + "\n");
+  if (html_file != nullptr) html_file->write(html::html_page(html::comparison_page(comparison)));
   if (!outputs.uses_standard_output()) print(comparison_text(comparison));
   outputs.commit();
   return 0;

@@ -9,13 +9,18 @@
 #include "scenarios/load/config_json.hpp"
 #include "scenarios/report/text.hpp"
 #include "scenarios/report/version.hpp"
-#include "scenarios/study/metric.hpp"
 
 namespace ridgeline {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::string signed_figure(double value) { return (value < 0 ? "-" : "+") + figure(std::abs(value)); }
+
+const StudiedScenario& first_of(const Comparison& comparison) { return comparison.scenarios.front(); }
+
+}  // namespace
 
 std::string verdict(const Metric& metric, const Estimate& difference) {
   if (difference.mean == 0 && difference.half_width == 0) return "the same";
@@ -25,10 +30,9 @@ std::string verdict(const Metric& metric, const Estimate& difference) {
   return up == (metric.better == Better::higher) ? "better" : "worse";
 }
 
-std::string signed_figure(double value) { return (value < 0 ? "-" : "+") + figure(std::abs(value)); }
-std::string interval(const Estimate& difference) { return fmt::format("{} ± {}", signed_figure(difference.mean), figure(difference.half_width)); }
-
-const StudiedScenario& first_of(const Comparison& comparison) { return comparison.scenarios.front(); }
+std::string difference_text(const Estimate& difference) {
+  return fmt::format("{} ± {}", signed_figure(difference.mean), figure(difference.half_width));
+}
 
 std::string how_it_ran(const Comparison& comparison) {
   const std::uint64_t seed = first_of(comparison).scenario.seed;
@@ -42,6 +46,25 @@ std::string how_it_ran(const Comparison& comparison) {
   return text + fmt::format("Target: {} known within ± {}: {}.\n", comparison.metric, target,
                             comparison.target_met ? "met" : "NOT met; raise --max-replications or the number of requests");
 }
+
+std::vector<std::size_t> attributed_metrics(const Comparison& comparison, std::size_t rival) {
+  constexpr std::array<const char*, 6> usual{"p99_ttft_ms", "mean_tpot_ms", "mean_e2el_ms", "request_goodput", "output_throughput",
+                                             "usd_per_million_output_tokens"};
+  std::vector<std::size_t> chosen;
+  const auto add = [&](const std::string& name) {
+    for (std::size_t m = 0; m < metrics().size(); ++m) {
+      const bool known = comparison.differences[rival][m].has_value();
+      if (metrics()[m].name == name && known && std::find(chosen.begin(), chosen.end(), m) == chosen.end()) chosen.push_back(m);
+    }
+  };
+  add(comparison.metric);
+  for (const char* name : usual) add(name);
+  return chosen;
+}
+
+std::string change_text(const KeyEffect& key) { return fmt::format("{}: {} -> {}", key.key, key.from, key.to); }
+
+namespace {
 
 std::string saturation_text(const Comparison& comparison) {
   std::string text;
@@ -63,26 +86,10 @@ std::string differences_text(const Comparison& comparison, std::size_t rival) {
     const auto& difference = comparison.differences[rival][m];
     if (!base && !value) continue;
     const auto cell = [](const std::optional<Estimate>& estimate) { return estimate ? figure(estimate->mean) : std::string("-"); };
-    table.add({metrics()[m].label, cell(base), cell(value), difference ? interval(*difference) : "-",
+    table.add({metrics()[m].label, cell(base), cell(value), difference ? difference_text(*difference) : "-",
                difference ? verdict(metrics()[m], *difference) : ""});
   }
   return table.text("  ");
-}
-
-// Metrics of the attribution table: the one the comparison is about, then the usual five.
-std::vector<std::size_t> attributed_metrics(const Comparison& comparison, std::size_t rival) {
-  constexpr std::array<const char*, 6> usual{"p99_ttft_ms", "mean_tpot_ms", "mean_e2el_ms", "request_goodput", "output_throughput",
-                                             "usd_per_million_output_tokens"};
-  std::vector<std::size_t> chosen;
-  const auto add = [&](const std::string& name) {
-    for (std::size_t m = 0; m < metrics().size(); ++m) {
-      const bool known = comparison.differences[rival][m].has_value();
-      if (metrics()[m].name == name && known && std::find(chosen.begin(), chosen.end(), m) == chosen.end()) chosen.push_back(m);
-    }
-  };
-  add(comparison.metric);
-  for (const char* name : usual) add(name);
-  return chosen;
 }
 
 std::string attribution_text(const Comparison& comparison, std::size_t rival) {
@@ -98,13 +105,13 @@ std::string attribution_text(const Comparison& comparison, std::size_t rival) {
     for (const std::size_t m : chosen) {
       const std::optional<Estimate> estimate = estimates.empty() ? std::nullopt : estimates[m];
       if (!estimate) cells.emplace_back("-");
-      else cells.push_back(estimate->significant() || estimate->half_width == 0 ? interval(*estimate) : "(" + interval(*estimate) + ")");
+      else cells.push_back(estimate->significant() || estimate->half_width == 0 ? difference_text(*estimate) : "(" + difference_text(*estimate) + ")");
     }
     table.add(std::move(cells));
   };
   std::string obstacles;
   for (const KeyEffect& key : attribution.keys) {
-    row(fmt::format("{}: {} -> {}", key.key, key.from, key.to), key.effects);
+    row(change_text(key), key.effects);
     if (!key.obstacle.empty()) obstacles += fmt::format("  {} can't be changed alone: {}\n", key.key, key.obstacle);
   }
   row(obstacles.empty() ? "together, beyond their sum" : "the rest", attribution.remainder);

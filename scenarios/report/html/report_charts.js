@@ -28,7 +28,7 @@
   const scale = (axis, colours_of_page, extra) => ({
     type: axis.log ? 'logarithmic' : 'linear',
     title: { display: true, text: axis.label, color: colours_of_page.ink },
-    grid: { color: colours_of_page.line },
+    grid: { color: (line) => (line.tick && line.tick.value === 0 ? colours_of_page.ink : colours_of_page.line) },
     ticks: {
       color: colours_of_page.ink,
       maxRotation: 0,

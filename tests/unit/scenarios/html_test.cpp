@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/report/html/comparison_page.hpp"
 #include "scenarios/report/html/page.hpp"
 #include "scenarios/report/html/run_page.hpp"
 #include "scenarios/report/html/sweep_curves.hpp"
 #include "scenarios/report/html/sweep_page.hpp"
+#include "scenarios/study/comparison.hpp"
 #include "scenarios/sweep/run_sweep.hpp"
 #include "sim/metrics/history.hpp"
 #include "tests/support/catch.hpp"
@@ -163,4 +165,24 @@ TEST_CASE("a sweep's page has every point with its reason, and its curves are dr
   CHECK(html.find("<td>workload.request_rate &gt; 3</td>") != std::string::npos);
   CHECK(html.find("<td>infeasible</td>") != std::string::npos);  // 70B in bf16 does not fit into 80 GB
   check_drawn(html, 10);  // TTFT, TPOT, Pareto; six figures over the rate (no prefix cache hit); cost
+}
+
+TEST_CASE("a comparison's page says what differs, by how much, and what moved it") {
+  const auto side = [](const std::string& label, const std::string& yaml) {
+    StudiedScenario one{.label = label, .document = Config::parse(yaml, label + ".yaml"), .scenario = {}, .runs = {}};
+    one.scenario = resolve_scenario(one.document);
+    return one;
+  };
+  const std::string poisson = "{arrival: poisson, request_rate: 50, num_prompts: 200, input_tokens: 32, output_tokens: 8}";
+  std::string slower = test::constant_cost("", poisson);
+  slower.replace(slower.find("1 ms"), 4, "2 ms");
+  slower.replace(slower.find("max_num_seqs: 8"), 15, "max_num_seqs: 4");
+  const Comparison comparison = compare({side("<i>fast</i>", test::constant_cost("", poisson)), side("slow", slower)}, {.least_replications = 3, .progress = {}});
+  const std::string html = html::html_page(html::comparison_page(comparison));
+  CHECK(html.find("&lt;i&gt;fast&lt;/i&gt;") != std::string::npos);
+  // 8 steps of 2 ms instead of 1 ms: every latency is worse. The output is the same number of tokens in each.
+  CHECK(html.find("TPOT mean, ms: worse") != std::string::npos);
+  CHECK(html.find("<td>the same</td>") != std::string::npos);
+  CHECK(html.find("cost.step_time: 0.001 s -&gt; 0.002 s") != std::string::npos);
+  check_drawn(html, 5);  // the differences, and four figures attributed
 }
