@@ -11,16 +11,24 @@
 
 namespace ridgeline {
 
+/// Consecutive blocks with content that one sequence references (RunKvCache).
+struct KvHold {
+  std::uint32_t run = 0;    ///< the run that the first block is in; the others follow in it or in what was cut off it
+  std::int64_t blocks = 0;  ///< at least 1
+};
+
 /// Blocks of one sequence. The cache fills it; the scheduler only carries it.
 struct KvSequence {
   BlockHashes hashes;
+  BlockSpans spans;
   bool admitted = false;                           ///< holds its cached prefix already: no look-up any more
   bool returned = false;                           ///< was preempted: looks for its own blocks when it comes back
   std::int64_t held = 0;                           ///< blocks, all groups together, those out of a window not counted
   std::int64_t kept = 0;                           ///< tokens not evicted (EvictingKvCache)
   std::int64_t committed = 0;                      ///< leading tokens whose full blocks are in the prefix cache
   std::vector<std::vector<std::uint32_t>> tables;  ///< per group: block ids in order (PagedKvCache)
-  std::vector<std::uint32_t> shared;               ///< leading blocks that have an identity (RunKvCache)
+  std::vector<KvHold> shared;                      ///< leading blocks that have an identity (RunKvCache)
+  std::int64_t shared_blocks = 0;                  ///< so many
 };
 
 /// Slots that one scheduling decision asks for.
@@ -44,8 +52,10 @@ class KvCache {
   /// A request enters: forgets what `sequence` held before. `spec` must outlive its stay.
   void start(KvSequence& sequence, const RequestSpec& spec) const {
     sequence.hashes.start(spec, block_size_);
+    sequence.spans.start(spec, block_size_);
     sequence.admitted = sequence.returned = false;
-    sequence.held = sequence.committed = sequence.kept = 0;
+    sequence.held = sequence.committed = sequence.kept = sequence.shared_blocks = 0;
+    sequence.shared.clear();
   }
 
   /// Tokens of the longest cached prefix, at most known - 1. The blocks stay where they are until `allocate`.
