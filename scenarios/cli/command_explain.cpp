@@ -12,6 +12,7 @@
 #include "scenarios/load/resolve_all.hpp"
 #include "scenarios/load/resolve_pool.hpp"
 #include "scenarios/report/explain.hpp"
+#include "scenarios/report/html/explanation_page.hpp"
 #include "scenarios/report/run_explanation_report.hpp"
 #include "scenarios/report/run_table.hpp"
 #include "scenarios/study/parallel.hpp"
@@ -84,7 +85,7 @@ std::vector<Pool> pools_to_explain(const Options& options, std::string& warnings
 
 // What only one of the two kinds of explanation listens to.
 constexpr const char* step_options[] = {"batch", "context", "prompt"};
-constexpr const char* run_options[] = {"replications", "uncertainty", "jobs", "progress"};
+constexpr const char* run_options[] = {"replications", "uncertainty", "jobs", "html", "progress"};
 
 bool explains_steps(const Options& options) {
   return options.operands().empty() || std::any_of(std::begin(step_options), std::end(step_options), [&](const char* name) { return options.has(name); });
@@ -140,8 +141,10 @@ void explain_runs(const Options& options) {
 
   Outputs outputs;
   AtomicFile* json_file = outputs.open(options.get("json"));
+  AtomicFile* html_file = outputs.open(options.get("html"));
   std::string text;
   nlohmann::ordered_json json;
+  std::vector<RunExplanation> explanations;
   for (const LabelledScenario& labelled : scenarios) {
     std::optional<Progress> progress;
     asked.progress = [&](std::size_t done, std::size_t total) {
@@ -155,8 +158,10 @@ void explain_runs(const Options& options) {
     text += (text.empty() ? "" : "\n") + run_explanation_text(explanation);
     if (scenarios.size() == 1) json = run_explanation_json(explanation);
     else json["alternatives"][labelled.label] = run_explanation_json(explanation);
+    if (html_file != nullptr) explanations.push_back(std::move(explanation));
   }
   if (json_file != nullptr) json_file->write(dump(json) + "\n");
+  if (html_file != nullptr) html_file->write(html::html_page(html::explanation_page(explanations)));
   if (!outputs.uses_standard_output()) print(text);
   outputs.commit();
 }
@@ -177,6 +182,7 @@ int explain_command(const Arguments& arguments) {
   options.value("uncertainty", "N", "whole run: draws of the operators' prices (default 20; 0 leaves it out)");
   options.value("jobs", "N", "whole run: threads (default: one per processor); the result is the same for any number");
   options.value("progress", "WHEN", "whole run: auto (default), always or never");
+  options.value("html", "FILE", "whole run: write a report page with charts, one file that opens offline");
   options.value("json", "FILE", "write the figures as JSON; - for standard output");
   declare_scenario_options(options);
   if (!options.parse(arguments)) return 0;

@@ -8,6 +8,7 @@
 #include "scenarios/load/load_scenario.hpp"
 #include "scenarios/plan/plan.hpp"
 #include "scenarios/plan/plan_text.hpp"
+#include "scenarios/report/html/plan_page.hpp"
 #include "scenarios/study/parallel.hpp"
 
 namespace ridgeline::cli {
@@ -39,6 +40,7 @@ int plan_command(const Arguments& arguments) {
   options.value("alternative", "NAME", "plan for this one of the scenario's `alternatives:`");
   options.value("jobs", "N", "threads (default: one per processor); the answer is the same for any number");
   options.value("json", "FILE", "write the answer as JSON; - for standard output, where nothing else is then printed");
+  options.value("html", "FILE", "write a report page: the answer, what was tried and how it was decided, one file that opens offline");
   options.value("out", "FILE", "write the chosen scenario, ready to `run`");
   options.value("progress", "WHEN", "auto (default), always or never");
   if (!options.parse(arguments)) return 0;
@@ -49,6 +51,7 @@ int plan_command(const Arguments& arguments) {
   Outputs outputs;
   AtomicFile* json_file = outputs.open(options.get("json"));
   AtomicFile* scenario_file = outputs.open(options.get("out"));
+  AtomicFile* html_file = outputs.open(options.get("html"));
   PlanResult result;
   {
     Progress progress(mode, 0, "simulations");
@@ -58,6 +61,7 @@ int plan_command(const Arguments& arguments) {
   if (scenario_file != nullptr && !result.chosen) throw ConfigError("--out: the plan chose no scenario; see its answer without --out");
   if (json_file != nullptr) json_file->write(dump(plan_json(result)) + "\n");
   if (scenario_file != nullptr) scenario_file->write(chosen_yaml(result));
+  if (html_file != nullptr) html_file->write(html::html_page(html::plan_page(result)));
   if (!outputs.uses_standard_output()) print(plan_text(result));
   outputs.commit();
   return 0;

@@ -10,16 +10,9 @@
 
 namespace ridgeline {
 
-namespace {
-
-// "226 ± 12"; without an interval where there is one sample, or where seeds make no difference (fixed lengths in a closed loop).
 std::string with_interval(const Estimate& value) {
   return value.samples < 2 || value.half_width == 0 ? figure(value.mean) : fmt::format("{} ± {}", figure(value.mean), figure(value.half_width));
 }
-std::string with_interval(const std::optional<Estimate>& value) { return value ? with_interval(*value) : "-"; }
-std::string or_dash(const std::optional<double>& value) { return value ? figure(*value) : "-"; }
-
-std::string range(double low, double high) { return low == high ? figure(low) : fmt::format("{}-{}", figure(low), figure(high)); }
 
 std::string slo_text(const Slo& slo) {
   if (slo.empty()) return "none";
@@ -31,6 +24,13 @@ std::string slo_text(const Slo& slo) {
   if (slo.goodput_share) return text + fmt::format(" for {} of the requests", percent(*slo.goodput_share));
   return text + fmt::format(" at p{:.0f}", quoted_percentile(slo));
 }
+
+namespace {
+
+std::string with_interval(const std::optional<Estimate>& value) { return value ? with_interval(*value) : "-"; }
+std::string or_dash(const std::optional<double>& value) { return value ? figure(*value) : "-"; }
+
+std::string range(double low, double high) { return low == high ? figure(low) : fmt::format("{}-{}", figure(low), figure(high)); }
 
 std::string heading(const PlanResult& result) {
   return fmt::format("{}  (seed {}, {} replications)\n  {:<10} {}\n  {:<10} {}\n", result.name.empty() ? "plan" : result.name, result.seed,

@@ -26,6 +26,42 @@ constexpr Words others[] = {{TimePart::queue, "waiting in the queue"},     {Time
                             {TimePart::recomputation, "recomputing what a preemption threw away"}, {TimePart::swap, "swapping KV"},
                             {TimePart::idle, "idle engine"}};
 
+}  // namespace
+
+std::string part_words(TimePart part) {
+  for (const auto& [known, text] : own_causes) {
+    if (known == part) return std::string(text);
+  }
+  for (const auto& [known, text] : others) {
+    if (known == part) return std::string(text);
+  }
+  throw InternalError("a part of a latency without words");
+}
+
+std::string resource_words(Resource resource) {
+  switch (resource) {
+    case Resource::memory_bandwidth: return "memory bandwidth";
+    case Resource::compute: return "FLOP/s (clock)";
+    case Resource::link_bandwidth: return "link bandwidth";
+    case Resource::memory_capacity: return "memory capacity";
+    case Resource::host_time: return "host time a step";
+    case Resource::acceptance: return "draft acceptance";
+  }
+  return "";
+}
+
+std::string shift_text(const std::optional<Shift>& shift, std::optional<double> unchanged, bool intervals) {
+  if (!shift || !unchanged) return "-";
+  if (shift->difference.mean == 0) return "0";
+  if (*unchanged == 0) return fmt::format("{}{}", shift->difference.mean > 0 ? "+" : "", figure(shift->difference.mean));
+  const std::string text = fmt::format("{:+.2f} %", shift->relative * 100);
+  if (!intervals) return text;
+  if (!shift->difference.significant()) return text + " (n.s.)";
+  return text + fmt::format(" \u00b1 {:.2f}", std::abs(shift->difference.half_width / *unchanged) * 100);
+}
+
+namespace {
+
 struct Share {
   double share = 0.0;
   std::string text;
@@ -69,29 +105,6 @@ std::string breakdown_text(const Breakdown& breakdown) {
     text += breakdown.missed->requests > 0 ? group_text("requests that missed the SLO", *breakdown.missed) : "\nno request missed the SLO\n";
   }
   return text;
-}
-
-std::string resource_words(Resource resource) {
-  switch (resource) {
-    case Resource::memory_bandwidth: return "memory bandwidth";
-    case Resource::compute: return "FLOP/s (clock)";
-    case Resource::link_bandwidth: return "link bandwidth";
-    case Resource::memory_capacity: return "memory capacity";
-    case Resource::host_time: return "host time a step";
-    case Resource::acceptance: return "draft acceptance";
-  }
-  return "";
-}
-
-// "-8.72 % +- 0.41".
-std::string shift_text(const std::optional<Shift>& shift, std::optional<double> unchanged, bool intervals) {
-  if (!shift || !unchanged) return "-";
-  if (shift->difference.mean == 0) return "0";
-  if (*unchanged == 0) return fmt::format("{}{}", shift->difference.mean > 0 ? "+" : "", figure(shift->difference.mean));
-  const std::string text = fmt::format("{:+.2f} %", shift->relative * 100);
-  if (!intervals) return text;
-  if (!shift->difference.significant()) return text + " (n.s.)";
-  return text + fmt::format(" \u00b1 {:.2f}", std::abs(shift->difference.half_width / *unchanged) * 100);
 }
 
 std::string sensitivity_text(const Sensitivity& sensitivity) {

@@ -99,7 +99,7 @@ class Writer {
     for (const auto& row : table.rows) {
       html += "<tr>";
       for (std::size_t i = 0; i < row.size(); ++i) {
-        html += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", escaped(row[i])) : fmt::format("<td>{}</td>", escaped(row[i]));
+        html += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", escaped(row[i])) : fmt::format("<td{}>{}</td>", row[i].size() > 48 ? " class=\"prose\"" : "", escaped(row[i]));
       }
       html += "</tr>\n";
     }

@@ -7,8 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "scenarios/plan/plan.hpp"
 #include "scenarios/report/html/comparison_page.hpp"
+#include "scenarios/report/html/explanation_page.hpp"
 #include "scenarios/report/html/page.hpp"
+#include "scenarios/report/html/plan_page.hpp"
 #include "scenarios/report/html/run_page.hpp"
 #include "scenarios/report/html/sweep_curves.hpp"
 #include "scenarios/report/html/sweep_page.hpp"
@@ -185,4 +188,23 @@ TEST_CASE("a comparison's page says what differs, by how much, and what moved it
   CHECK(html.find("<td>the same</td>") != std::string::npos);
   CHECK(html.find("cost.step_time: 0.001 s -&gt; 0.002 s") != std::string::npos);
   check_drawn(html, 5);  // the differences, and four figures attributed
+}
+
+TEST_CASE("a plan's page draws the knee of a fleet and ends with the chosen scenario") {
+  const std::string yaml = "name: \"<u>knee</u>\"\n" + test::constant_cost("slo: {ttft_ms: 20, tpot_ms: 20, percentile: 99}\nplan: {goal: max-rate, replications: 2, num_prompts: 300}\n",
+                                               "{arrival: poisson, request_rate: 50, input_tokens: 32, output_tokens: 8}");
+  const std::string html = html::html_page(html::plan_page(plan(Config::parse(yaml, "test.yaml"), {.jobs = 1, .progress = {}})));
+  CHECK(html.find("<h1>&lt;u&gt;knee&lt;/u&gt;</h1>") != std::string::npos);
+  CHECK(html.find("chosen scenario") != std::string::npos);
+  check_drawn(html, 3);  // goodput, TTFT and TPOT over the load
+}
+
+TEST_CASE("an explanation's page draws where the time went") {
+  const Scenario scenario = test::scenario_from(test::one_gpu("h100-sxm-80gb"));
+  std::vector<RunExplanation> explanations;
+  explanations.push_back(explain_run(scenario, {.replications = 1, .draws = 2, .jobs = 1, .progress = {}}));
+  const std::string html = html::html_page(html::explanation_page(explanations));
+  CHECK(html.find("reading weights") != std::string::npos);
+  CHECK(html.find("Tornado: TPOT p99, ms") != std::string::npos);
+  check_drawn(html, count(html, "<canvas "));
 }
